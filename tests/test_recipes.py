@@ -127,7 +127,7 @@ def test_evaluation_sets_name_their_task(family, tasks):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_kl_control_resolves_its_beta_from_base_rates(family):
-    """A target mu gives beta of theory A9: the mean of sigma(logit A1 + 1/beta) is mu; else beta is given."""
+    """A target mu gives beta: the mean of sigma(logit A1 + 1/beta) is mu; else beta is given."""
     method = recipe_of(family, "KL-control-sequence").method
     rates = [rate / 2 for rate in RATES]
     beta = setup(method, rates).arguments["online_beta"]

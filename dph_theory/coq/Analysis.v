@@ -1,54 +1,7 @@
-(* Least values, zeros in between, limits of rising iterates, second differences (L1), and what they give (B1). *)
-Require Import Reals Ranalysis5 List Lra Lia. From Coquelicot Require Import Coquelicot.
+(* Second differences, and the curvatures that they give. *)
+Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Updates Generators.
 Import ListNotations. Open Scope R_scope.
-(* L1: the greatest lower bound of f on [a, b] is one of its values there. *)
-Definition lowest (f : R -> R) (a b : R) : R := real (Glb_Rbar (fun v => exists x, a <= x <= b /\ v = f x)).
-Theorem least_value : forall f a b, a <= b -> (forall x, a <= x <= b -> continuity_pt f x) ->
-  (forall y, a <= y <= b -> lowest f a b <= f y) /\ (exists x, a <= x <= b /\ f x = lowest f a b) /\
-  ((forall y, a <= y <= b -> 0 < f y) -> 0 < lowest f a b).
-Proof.
-  intros f a b L C. destruct (continuity_ab_min f a b L C) as (x & M & I).
-  assert (E : lowest f a b = f x).
-  { unfold lowest. rewrite (is_glb_Rbar_unique _ (Finite (f x))); [reflexivity|]. split.
-    - intros v (y & J & ->). simpl. apply M, J.
-    - intros l H. apply H. exists x. auto. }
-  rewrite E. split; [exact M|]. split; [exists x; auto|]. intro P. apply P, I.
-Qed.
-Theorem zero_between : forall f a b, a < b -> (forall x, a <= x <= b -> continuity_pt f x) -> f a < 0 -> 0 < f b ->
-  {x : R | f x = 0 /\ a < x < b}.
-Proof.
-  intros f a b L C A B. destruct (IVT_interv f a b C L A B) as (x & I & Z). exists x. split; [exact Z|].
-  destruct I as [[I|I] [J|J]]; subst; lra.
-Qed.
-Theorem rising_iterates : forall F x0 b, (forall x y, x <= y -> F x <= F y) -> (forall x, x0 <= x <= b -> continuity_pt F x) ->
-  x0 <= F x0 -> (forall n, Nat.iter n F x0 <= b) ->
-  (forall n, Nat.iter n F x0 <= Nat.iter (S n) F x0) /\
-  exists l, is_lim_seq (fun n => Nat.iter n F x0) l /\ x0 <= l <= b /\ F l = l /\ forall p, x0 <= p -> F p = p -> l <= p.
-Proof.
-  intros F x0 b M C St B. set (u := fun n => Nat.iter n F x0).
-  assert (G : forall n, u n <= u (S n)) by (induction n as [|n IH]; [exact St|apply M, IH]). split; [exact G|].
-  destruct (ex_finite_lim_seq_incr u b G B) as [l H]. exists l.
-  assert (up : forall n, u n <= l) by (intro n; apply (is_lim_seq_incr_compare u l H G)).
-  assert (I : x0 <= l <= b).
-  { split; [apply (up 0%nat)|]. apply (is_lim_seq_le u (fun _ => b) l b B H (is_lim_seq_const b)). }
-  split; [exact H|]. split; [exact I|]. split.
-  - assert (D : is_lim_seq (fun n => F (u n)) (F l)) by (apply is_lim_seq_continuous; [apply C, I|exact H]).
-    assert (D' : is_lim_seq (fun n => F (u n)) l) by (apply (is_lim_seq_incr_1 u l), H).
-    assert (X : Finite (F l) = Finite l) by (rewrite <- (is_lim_seq_unique _ _ D); apply (is_lim_seq_unique _ _ D')).
-    injection X. auto.
-  - intros p P E. apply (is_lim_seq_le u (fun _ => p) l p); [|exact H|apply is_lim_seq_const].
-    induction n as [|n IH]; [exact P|]. rewrite <- E. apply M, IH.
-Qed.
-(* Where the first fixed point is known, it is the limit. *)
-Theorem first_fixed_point : forall F x0 p, (forall x y, x <= y -> F x <= F y) -> (forall x, x0 <= x <= p -> continuity_pt F x) ->
-  x0 <= F x0 -> x0 <= p -> F p = p -> (forall x, x0 <= x < p -> F x <> x) -> real (Lim_seq (fun n => Nat.iter n F x0)) = p.
-Proof.
-  intros F x0 p M C St L E N. assert (B : forall n, Nat.iter n F x0 <= p)
-    by (induction n as [|n IH]; [exact L|rewrite <- E; apply M, IH]).
-  destruct (rising_iterates F x0 p M C St B) as (_ & l & H & I & Fl & Min). rewrite (is_lim_seq_unique _ _ H). simpl.
-  destruct (Rle_lt_or_eq_dec l p (proj2 I)) as [K|K]; [|exact K]. exfalso. apply (N l); [lra|exact Fl].
-Qed.
 Lemma second_quotient : forall f f1 x s, 0 < s -> (forall y, x - s <= y <= x + s -> is_derive f y (f1 y)) ->
   exists c, 0 < c < s /\ (f (x + s) + f (x - s) - 2 * f x) / s ^ 2 = ((f1 (x + c) - f1 x) / c + (f1 (x - c) - f1 x) / (- c)) / 2.
 Proof.
@@ -84,7 +37,7 @@ Proof.
   rewrite Q. assert (K1 := K c ltac:(lra) ltac:(rewrite Rabs_right; lra)). assert (K2 := K (- c) ltac:(lra) ltac:(rewrite Rabs_left; lra)).
   change (x + - c) with (x - c) in K2. apply Rabs_def2 in K1. apply Rabs_def2 in K2. apply Rabs_def1; lra.
 Qed.
-(* B1: the curvatures at 1. *)
+(* The curvatures at 1. *)
 Theorem curvatures : forall al f f1 f2 h, al <> 0 -> al <> 1 -> h <> 0 -> In (f, f1, f2) (named al) ->
   is_lim (fun e => (f (1 + h * e) + f (1 - h * e)) / (h * e) ^ 2) 0 (f2 1) /\
   map (fun g => snd g 1) (named al) = [1; 1; 1 / 2; 1 / 2; 2; 2; 1; 1].

@@ -1,8 +1,8 @@
-(* The dial of every divergence: which validity the best policy has (E1). *)
+(* The dial of every divergence: which validity the best policy has. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl.
 Import ListNotations. Open Scope R_scope.
-(* E1: whatever f, mu is the best validity if and only if f'(mu/A1) - f'((1-mu)/A0) = 1/beta. *)
+(* Whatever f, mu is the best validity if and only if f'(mu/A1) - f'((1-mu)/A0) = 1/beta. *)
 Definition worth (f : R -> R) (base_rate beta m : R) : R :=
   m / beta - (base_rate * f (m / base_rate) + (1 - base_rate) * f ((1 - m) / (1 - base_rate))).
 Theorem dial : forall f f1 f2 base_rate beta mu, curved f f1 f2 -> 0 < base_rate < 1 -> 0 < mu < 1 -> 0 < beta ->

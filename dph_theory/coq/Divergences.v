@@ -1,4 +1,4 @@
-(* f-divergences: every f has one shape of law (E1), gauges (B3), the rehearsal guarantee (C4). *)
+(* f-divergences: every f has one shape of law, gauges, the rehearsal guarantee. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier.
 Import ListNotations. Open Scope R_scope.
@@ -8,7 +8,6 @@ Definition divergence {Y : Type} (ys : list Y) (f : R -> R) (pi ref : Y -> R) : 
 Lemma sum_split {Y} : forall (ys : list Y) (v : Y -> bool) g,
   sum ys g = sum ys (fun y => one (v y) * g y) + sum ys (fun y => one (negb (v y)) * g y).
 Proof. intros. rewrite <- sum_plus. apply sum_ext. intros y _. destruct (v y); simpl; ring. Qed.
-(* E1 *)
 Theorem one_shape {Y} : forall (ys : list Y) f base valid mu, law ys base -> positive ys base ->
   0 < mass ys base valid < 1 ->
   divergence ys f (mixture ys base valid mu) base =
@@ -47,7 +46,6 @@ Proof.
   assert (Na := mass_negb ys a v). assert (Nq := mass_negb ys q v). rewrite (proj2 La) in Na. rewrite (proj2 Lq) in Nq.
   assert (B0 := part_costs ys f f1 q a (fun y => negb (v y)) T Q A ltac:(lra) ltac:(lra)). rewrite Na, Nq in B0. lra.
 Qed.
-(* B3 *)
 Theorem gauge {Y} : forall (ys : list Y) f pi ref c, law ys pi -> law ys ref -> positive ys ref ->
   sum ys (fun y => ref y * (f (pi y / ref y) + c * (pi y / ref y - 1))) = divergence ys f pi ref.
 Proof.
@@ -99,7 +97,7 @@ Proof.
     destruct (Req_dec (pi y / a y) u) as [|G]; [assumption|exfalso].
     destruct (tangent f f1 f2 (pi y / a y) u K (ratio y I V) U) as [_ T]. specialize (T B G). unfold b, d in Z. lra.
 Qed.
-(* C4: exp(-KL(q||p)), which is 0 where p lacks a mass that q has. *)
+(* exp(-KL(q||p)), which is 0 where p lacks a mass that q has. *)
 Definition lacks {Y : Type} (ys : list Y) (p q : Y -> R) : list Y :=
   filter (fun y => if Rlt_dec 0 (q y) then (if Rlt_dec 0 (p y) then false else true) else false) ys.
 Definition exp_minus_kl {Y : Type} (ys : list Y) (q p : Y -> R) : R :=
@@ -168,7 +166,7 @@ Proof.
   - intro H. rewrite (proj2 Q); [rewrite Ropp_0, exp_0; ring|]. intros y I. specialize (H y I).
     unfold filtered at 2. rewrite H. field. lra.
 Qed.
-(* E2: under token forward KL a prefix's law is beta a/(l - Q), and its validity l - beta. *)
+(* Under token forward KL a prefix's law is beta a/(l - Q), and its validity l - beta. *)
 Theorem value_of_prefix {Y} : forall (ys : list Y) base after beta l, law ys base ->
   (forall y, In y ys -> after y < l) -> sum ys (fun y => beta * base y / (l - after y)) = 1 ->
   l - beta = sum ys (fun y => beta * base y / (l - after y) * after y).

@@ -1,4 +1,4 @@
-(* Best members of restricted families of policies, as beta falls (A10). *)
+(* Best members of restricted families of policies, as beta falls. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Limits Trees Processing Coverage.
 Import ListNotations. Open Scope R_scope.
@@ -13,7 +13,7 @@ Lemma nearest_means {Y} : forall (ys : list Y) family a v b q r, laws ys family 
 Proof.
   intros ys F a v b q r W L P B [I N] J. specialize (N r J). rewrite !kl_to_tilted in N by auto. lra.
 Qed.
-(* A10.validity: for the most valid member, or any other. *)
+(* For the most valid member, or any other. *)
 Theorem validity_lost {Y} : forall (ys : list Y) family base valid beta q best, laws ys family -> law ys base ->
   positive ys base -> 0 < beta -> nearest ys family base valid beta q -> In best family ->
   mass ys best valid - mass ys q valid <= beta * (kl ys best base - kl ys q base).
@@ -23,7 +23,6 @@ Proof.
   replace (b * (kl ys q a - mass ys q v / b)) with (b * kl ys q a - mass ys q v) in H by (field; lra).
   replace (b * (kl ys r a - mass ys r v / b)) with (b * kl ys r a - mass ys r v) in H by (field; lra). lra.
 Qed.
-(* A10.monotone *)
 Lemma chosen_members : forall V K V' K' beta beta', 0 < beta' < beta ->
   K - V / beta <= K' - V' / beta -> K' - V' / beta' <= K - V / beta' -> V <= V' /\ K <= K'.
 Proof.
@@ -38,7 +37,6 @@ Proof.
   - apply (nearest_means ys F a v b q r W L P ltac:(lra) N), M.
   - apply (nearest_means ys F a v c r q W L P ltac:(lra) M), N.
 Qed.
-(* A10.order *)
 Definition most_valid {Y : Type} (ys : list Y) (family : list (Y -> R)) (base : Y -> R) (valid : Y -> bool) (best : Y -> R) : Prop :=
   In best family /\ forall r, In r family -> mass ys r valid <= mass ys best valid /\
     (mass ys r valid = mass ys best valid -> kl ys best base <= kl ys r base).
@@ -55,7 +53,6 @@ Proof.
     apply (Rmult_lt_compat_r (kl ys s a - kl ys q a)) in C; [|lra]. unfold Rdiv in C. rewrite Rmult_assoc, Rinv_l in C; lra. }
   assert (E : mass ys q v = mass ys s v) by nra. split; [exact E|]. specialize (K E). nra.
 Qed.
-(* A10.collapse *)
 Lemma dirac_mass : forall ys y v, NoDup ys -> In y ys -> mass ys (dirac y) v = one (v y).
 Proof.
   intros ys y v N I. unfold mass. rewrite (sum_ext ys _ (fun z => dirac y z * one (v z))) by (intros; ring).
@@ -93,7 +90,7 @@ Proof.
     + rewrite K. exact C.
     + rewrite (full q (proj1 H)); [reflexivity|lra|lra].
 Qed.
-(* A10.coverage: the member of least KL(p_* || pi), that is of largest exp of minus it, though Diracs are members. *)
+(* The member of least KL(p_* || pi), that is of largest exp of minus it, though Diracs are members. *)
 Theorem projection_keeps : forall (ys : list nat) family base valid best q y, NoDup ys -> laws ys family -> law ys base ->
   positive ys base -> 0 < mass ys base valid -> let target := filtered ys base valid in
   In best family -> (forall r, In r family -> exp_minus_kl ys target r <= exp_minus_kl ys target best) ->
@@ -112,7 +109,7 @@ Proof.
   { intro r. unfold mean. rewrite (sum_ext ys _ (fun z => dirac y z * r z)) by (intros; ring). apply (sum_dirac ys y r); auto. }
   rewrite <- (mean_is p), <- (mean_is b). apply returns; auto. intros z _. unfold dirac. destruct (Nat.eqb y z); lra.
 Qed.
-(* A10.segment: from the base to a law q, the member t of the segment wins at its price 1/beta. *)
+(* From the base to a law q, the member t of the segment wins at its price 1/beta. *)
 Definition member {Y : Type} (base q : Y -> R) (t : R) (y : Y) : R := (1 - t) * base y + t * q y.
 Definition price {Y : Type} (ys : list Y) (base q : Y -> R) (valid : Y -> bool) (t : R) : R :=
   sum ys (fun y => (q y - base y) * (ln (member base q t y) - ln (base y))) / (mass ys q valid - mass ys base valid).

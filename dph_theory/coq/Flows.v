@@ -1,4 +1,4 @@
-(* The natural gradient of the expected reward, with and without a reverse KL penalty, in continuous time (A3). *)
+(* The natural gradient of the expected reward, with and without a reverse KL penalty, in continuous time. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Limits Updates.
 Import ListNotations. Open Scope R_scope.
@@ -44,7 +44,7 @@ Proof.
   { intros z J. rewrite exp_plus, exp_ln by (apply P, J). f_equal. f_equal. field. lra. }
   rewrite (E y I), (sum_ext ys _ _ E). reflexivity.
 Qed.
-(* A3.field: with the Fisher information F of the softmax, d F (v - V) is the slope of E_q v along every direction d. *)
+(* With the Fisher information F of the softmax, d F (v - V) is the slope of E_q v along every direction d. *)
 Theorem natural_field {Y} : forall (ys : list Y) th d valid, ys <> [] ->
   let q := softmax ys th in let V := mass ys q valid in
   sum ys (fun y => q y * score ys th d y * score ys th (fun z => one (valid z) - V) y) =
@@ -74,7 +74,6 @@ Definition penalised_flow {Y : Type} (ys : list Y) (a : Y -> R) (v : Y -> bool) 
   (forall y, In y ys -> theta 0 y = ln (a y)) /\ (forall t, 0 <= t -> forall y, In y ys ->
     let q := softmax ys (theta t) in
     is_derive (fun s => theta s y) t (penalised a v beta q y - sum ys (fun z => q z * penalised a v beta q z))).
-(* A3.path *)
 Theorem natural_path {Y} : forall (ys : list Y) base valid theta t, positive ys base -> natural_flow ys base valid theta ->
   0 < t -> forall y, In y ys -> softmax ys (theta t) y = tilted ys base valid (1 / t) y.
 Proof.
@@ -85,7 +84,6 @@ Proof.
   replace 0 with (one (v z) - mass ys (softmax ys (th s)) v - (one (v y) - mass ys (softmax ys (th s)) v) - (one (v z) - one (v y))) by ring.
   apply derive_gap; apply F; auto; lra.
 Qed.
-(* A3.penalised *)
 Definition delayed (beta t : R) : R := (1 - exp (- beta * t)) / beta.
 Lemma delayed_positive : forall beta t, 0 < beta -> 0 < t -> 0 < delayed beta t <= t.
 Proof.
@@ -116,7 +114,7 @@ Proof.
       unfold c. field. lra. }
   unfold gap in W. unfold c in W. lra.
 Qed.
-(* A3.slower: less of the base is lost, at every time. *)
+(* Less of the base is lost, at every time. *)
 Lemma lost {Y} : forall (ys : list Y) a v g, law ys a -> positive ys a -> 0 < g ->
   kl ys a (tilted ys a v (1 / g)) = ln (normaliser (mass ys a v) (1 / g)) - mass ys a v * g.
 Proof.
@@ -147,7 +145,6 @@ Proof.
   rewrite (X _ _ (penalised_path ys a v b th t P F B T)), (X _ _ (natural_path ys a v fr t P G T)).
   rewrite !lost by (auto; lra). apply lost_rises; [apply mass_bounds, L|exact D].
 Qed.
-(* A3.ratios, A3.limit *)
 Theorem shares_stay {Y} : forall (ys : list Y) base valid beta, law ys base -> 0 < mass ys base valid < 1 ->
   forall y, In y ys -> filtered ys (tilted ys base valid beta) valid y = filtered ys base valid y.
 Proof.

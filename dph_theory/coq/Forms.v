@@ -1,11 +1,11 @@
-(* What the generators cost and how they are sampled: merging and forgetting (B1), the misprint (B2), Pinsker for
-   Jensen-Shannon (B4), the two forms on samples (B8), the dials in closed form (E1). *)
+(* What the generators cost and how they are sampled: merging and forgetting, the misprint, Pinsker for
+   Jensen-Shannon, the two forms on samples, the dials in closed form. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Generators Processing Refuted.
 Import ListNotations. Open Scope R_scope.
 Lemma ln_le_mono : forall x y, 0 < x -> x <= y -> ln x <= ln y.
 Proof. intros x y P [L| <-]; [left; apply ln_increasing; auto|right; reflexivity]. Qed.
-(* B1: Jensen-Shannon stays below 2 log 2, whatever is forgotten. *)
+(* Jensen-Shannon stays below 2 log 2, whatever is forgotten. *)
 Lemma forgetting_term : forall p q, 0 < p -> 0 < q ->
   p * (ln p - ln ((p + q) / 2)) + q * (ln q - ln ((p + q) / 2)) <= ln 2 * Rabs (p - q).
 Proof.
@@ -31,7 +31,7 @@ Proof.
     { apply sum_le. intros y I. assert (A := P y I). assert (B := Q y I). apply Rabs_le. lra. }
     rewrite sum_plus, (proj2 Lp), (proj2 Lr) in S. lra.
 Qed.
-(* B1: outcomes merged into classes h y. *)
+(* Outcomes merged into classes h y. *)
 Definition merged {Y : Type} (ys : list Y) (h : Y -> nat) (q : Y -> R) (z : nat) : R := mass ys q (fun y => Nat.eqb (h y) z).
 Lemma one_class : forall (zs : list nat) c, NoDup zs -> In c zs -> sum zs (fun z => one (Nat.eqb c z)) = 1.
 Proof.
@@ -63,7 +63,7 @@ Proof.
     rewrite (sum_ext zs _ (fun z => ref y * f (pi y / ref y) * one (Nat.eqb (h y) z))) by (intros; ring).
     rewrite sum_scale, one_class by auto. ring.
 Qed.
-(* B2: what the misprint computes, and that it is least at pi = ref, where it is - log 2. *)
+(* What the misprint computes, and that it is least at pi = ref, where it is - log 2. *)
 Theorem misprint_value {Y} : forall (ys : list Y) pi ref, law ys pi -> law ys ref -> positive ys pi -> positive ys ref ->
   divergence ys misprint pi ref = kl ys pi ref - kl ys (fun y => (pi y + ref y) / 2) ref - ln 2 /\
   - ln 2 <= divergence ys misprint pi ref /\
@@ -90,7 +90,6 @@ Proof.
   assert (M : kl ys m ref = 0); [|lra]. apply sum_zero. intros y I. unfold m.
   rewrite (proj1 E H y I). replace ((ref y + ref y) / 2) with (ref y) by field. ring.
 Qed.
-(* B4 *)
 Theorem pinsker_for_js {Y} : forall (ys : list Y) pi ref, law ys pi -> law ys ref -> positive ys pi -> positive ys ref ->
   tv ys pi ref ^ 2 <= divergence ys jensen_shannon pi ref.
 Proof.
@@ -107,7 +106,7 @@ Proof.
   - replace (ref y - (pi y + ref y) / 2) with (/ 2 * - (pi y - ref y)) by field. rewrite Rabs_mult, Rabs_Ropp, Rabs_right; lra.
   - replace (pi y - (pi y + ref y) / 2) with (/ 2 * (pi y - ref y)) by field. rewrite Rabs_mult, (Rabs_right (/ 2)); lra.
 Qed.
-(* B8: the generator form f(u) on stored samples of ref, the definition form f(u)/u on samples of pi. *)
+(* The generator form f(u) on stored samples of ref, the definition form f(u)/u on samples of pi. *)
 Definition variance {Y : Type} (ys : list Y) (q x : Y -> R) : R := sum ys (fun y => q y * x y ^ 2) - sum ys (fun y => q y * x y) ^ 2.
 Definition stored {Y : Type} (f : R -> R) (pi ref : Y -> R) (y : Y) : R := f (pi y / ref y).
 Definition fresh {Y : Type} (f : R -> R) (pi ref : Y -> R) (y : Y) : R := f (pi y / ref y) / (pi y / ref y).
@@ -148,7 +147,6 @@ Proof.
   intros ys f pi ref e c T L E Vg Vd. assert (N := lt_0_INR T ltac:(lia)). unfold stored_passes, fresh_passes.
   rewrite !sum_constant. split; [intro V|]; field; lra.
 Qed.
-(* E1 *)
 Theorem forward_dial : forall base_rate beta, 0 < base_rate < 1 -> 0 < beta ->
   let L := ((1 + beta) + sqrt ((1 + beta) ^ 2 - 4 * beta * (1 - base_rate))) / 2 in
   let mu := beta * base_rate / (L - 1) in

@@ -1,4 +1,4 @@
-(* The filtered model as a limit, Pythagoras, the validity-KL frontier, many prompts (A6 to A9). *)
+(* The filtered model as a limit, Pythagoras, the validity-KL frontier, many prompts. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl.
 Import ListNotations. Open Scope R_scope.
@@ -22,7 +22,7 @@ Proof.
   intros ys q v y L I V. replace (q y) with (one (v y) * q y) by (rewrite V; simpl; ring).
   apply (term_le_sum ys (fun y => one (v y) * q y)); [apply mass_weights, L|exact I].
 Qed.
-(* A7: for q on Y1, and any base. *)
+(* For q on Y1, and any base. *)
 Lemma kl_to_filtered {Y} : forall (ys : list Y) q a v, law ys q -> positive ys a -> 0 < mass ys a v ->
   mass ys q v = 1 -> kl ys q (filtered ys a v) = kl ys q a + ln (mass ys a v).
 Proof.
@@ -61,7 +61,7 @@ Proof.
     destruct (kl_nonneg ys _ _ Lf Lf (fun y _ H => H)) as [_ G]. rewrite (proj2 G) in F by auto. lra.
   - rewrite <- E, K. split; lra.
 Qed.
-(* A6: the forward KL to p_*, which vanishes with beta. *)
+(* The forward KL to p_*, which vanishes with beta. *)
 Theorem forward_value {Y} : forall (ys : list Y) base valid beta, law ys base -> positive ys base ->
   0 < mass ys base valid < 1 -> 0 < beta ->
   kl ys (filtered ys base valid) (tilted ys base valid beta) = - ln (expit (logit (mass ys base valid) + 1 / beta)) /\
@@ -87,7 +87,6 @@ Proof.
   assert (Q : 0 < 1 / beta) by (apply Rdiv_lt_0_compat; lra).
   apply Rle_trans with (/ (1 / beta)); [apply Rinv_le_contravar; lra|right; field; lra].
 Qed.
-(* A8 *)
 Definition inside {Y : Type} (ys : list Y) (q a : Y -> R) (v : Y -> bool) : R :=
   mass ys q v * kl ys (filtered ys q v) (filtered ys a v).
 Lemma inside_is {Y} : forall (ys : list Y) q a v, law ys q -> positive ys a -> 0 < mass ys a v ->
@@ -181,7 +180,7 @@ Proof.
   - apply mixture_covers; auto.
   - split; [lra|]. rewrite <- Q. split; lra.
 Qed.
-(* A9: each prompt's validity rises with 1/beta, so their mean does. *)
+(* Each prompt's validity rises with 1/beta, so their mean does. *)
 Theorem mean_rises {X} : forall (xs : list X) base_rates gain more, xs <> [] ->
   (forall x, In x xs -> 0 < base_rates x < 1) -> gain < more ->
   sum xs (fun x => expit (logit (base_rates x) + gain)) / INR (length xs) <

@@ -1,5 +1,5 @@
-(* The named generators of f-divergences (B1): convex, zero at 1, and what divergences they make; their forms on
-   samples (B8). *)
+(* The named generators of f-divergences: convex, zero at 1, and what divergences they make; their forms on
+   samples. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Updates.
 Import ListNotations. Open Scope R_scope.
@@ -71,7 +71,6 @@ Proof.
 Qed.
 Corollary named_curved : forall al f f1 f2, al <> 0 -> al <> 1 -> In (f, f1, f2) (named al) -> curved f f1 f2.
 Proof. intros al f f1 f2 A0 A1 I. apply bent_curved, (named_bent al f f1 f2 A0 A1 I). Qed.
-(* B1 *)
 Lemma chord : forall f f1 f2 v w t, curved f f1 f2 -> 0 < v -> 0 < w -> 0 <= t <= 1 ->
   f ((1 - t) * v + t * w) <= (1 - t) * f v + t * f w.
 Proof.

@@ -1,4 +1,4 @@
-(* Group-relative advantages (E4): their weights as finite sums, and two claims about them that are false (F2, F3). *)
+(* Group-relative advantages: their weights as finite sums, and two claims about them that are false. *)
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws.
 Import ListNotations. Open Scope R_scope.
@@ -76,7 +76,7 @@ Proof.
   - induction n as [|n IH]; [simpl; ring|]. rewrite seq_S, sum_app, Rmult_plus_distr_l, IH.
     simpl (1 + n - 1)%nat. simpl. rewrite Nat.sub_0_r. ring.
 Qed.
-(* F2, at p = 1/100 and G = 4: at most 2, and not 10. *)
+(* At p = 1/100 and G = 4: at most 2, and not 10. *)
 Theorem not_the_deviation : weight by_deviation 4 (1 / 100) <> 1 / sqrt (1 / 100 * (1 - 1 / 100)).
 Proof.
   apply Rlt_not_eq, Rlt_trans with 2.
@@ -93,6 +93,6 @@ Proof.
     { split; [apply sqrt_lt_R0; lra|]. rewrite <- (sqrt_square (1 / 2)) by lra. apply sqrt_lt_1; lra. }
     set (r := sqrt _) in *. apply Rmult_lt_reg_r with r; [lra|]. replace (1 / r * r) with 1 by (field; lra). lra.
 Qed.
-(* F3, at V = 1/4 and G = 2: the sum to G is one term too long. *)
+(* At V = 1/4 and G = 2: the sum to G is one term too long. *)
 Theorem not_the_group_size : weight by_mean 2 (1 / 4) <> sum (seq 1 2) (fun k => (1 - 1 / 4) ^ (k - 1)).
 Proof. assert (E := weight_by_mean (1 / 4) 2 ltac:(lia)). simpl in *. lra. Qed.

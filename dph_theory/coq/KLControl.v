@@ -1,4 +1,4 @@
-(* Binary rewards: filtered and tilted models, KL control, the frontier (A1, A4 to A8), on any outcomes. *)
+(* Binary rewards: filtered and tilted models, KL control, the frontier, on any outcomes. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker.
 Import ListNotations. Open Scope R_scope.
@@ -67,7 +67,6 @@ Proof.
   rewrite sum_scale. fold (Rdiv 1 1). change (fun z => a z * exp (one (v z) * / beta)) with (fun z => a z * exp (one (v z) / beta)).
   rewrite tilted_sum by exact L. field. lra.
 Qed.
-(* A1 *)
 Theorem degeneracy {Y} : forall (ys : list Y) policy other valid, law ys policy -> law ys other ->
   mass ys other valid = 1 -> 1 - mass ys policy valid <= tv ys policy other.
 Proof.
@@ -95,7 +94,6 @@ Proof.
     + rewrite Rabs_left1; [ring|]. assert (0 <= m * w y) by (apply Rmult_le_pos; lra). lra.
     + rewrite (Z y I E). rewrite Rabs_right; lra.
 Qed.
-(* A4 *)
 Lemma kl_to_tilted {Y} : forall (ys : list Y) q a v beta, law ys q -> law ys a -> positive ys a ->
   kl ys q (tilted ys a v beta) = kl ys q a - mass ys q v / beta + ln (normaliser (mass ys a v) beta).
 Proof.
@@ -125,7 +123,6 @@ Proof.
   assert (F : M / beta * beta = M) by (field; lra). split; intro H; [|nra].
   assert (G : beta * (D - M / beta + Z) = 0) by lra. apply Rmult_integral in G. lra.
 Qed.
-(* A5 *)
 Lemma expit_logit_plus : forall m x, 0 < m < 1 -> expit (logit m + x) = m * exp x / ((1 - m) + m * exp x).
 Proof.
   intros m x H. unfold expit, logit. assert (E := exp_pos x).

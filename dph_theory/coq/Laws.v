@@ -1,4 +1,4 @@
-(* Finite laws: sums over outcomes, laws, KL, and the lemmas of textbooks (L1), for every number of outcomes.
+(* Finite laws: sums over outcomes, laws, KL, and the lemmas of textbooks, for every number of outcomes.
 
    ys lists the outcomes; a law is a function q with q y the mass of the outcome y. In Coq ln 0 = 0, so the
    terms 0 ln 0 are 0; where a mass may be zero under a logarithm, the statement says what must hold there. *)
@@ -65,16 +65,6 @@ Proof.
 Qed.
 Lemma ln_quotient : forall x y, 0 < x -> 0 < y -> ln (x / y) = ln x - ln y.
 Proof. intros x y Hx Hy. unfold Rdiv. rewrite ln_mult, ln_Rinv; auto with real. Qed.
-Theorem logarithm : forall s, 0 < s -> (1 - 1 / s <= ln s) /\ (ln s = 1 - 1 / s <-> s = 1).
-Proof.
-  intros s H. assert (P : 0 < / s) by auto with real. assert (B := ln_below (/ s) P). rewrite ln_Rinv in B by exact H.
-  unfold Rdiv. rewrite Rmult_1_l. split; [lra|]. split; intro E.
-  - destruct (Req_dec s 1) as [|N]; auto. exfalso.
-    assert (M : / s <> 1). { intro M. apply N. rewrite <- (Rinv_inv s), M. apply Rinv_1. }
-    assert (S := ln_strictly_below (/ s) P M). rewrite ln_Rinv in S by exact H. lra.
-  - subst. rewrite ln_1, Rinv_1. lra.
-Qed.
-
 (* One outcome's part of Gibbs' inequality. *)
 Lemma gibbs_term : forall q p, 0 <= q -> 0 <= p -> (0 < q -> 0 < p) ->
   q - p <= q * (ln q - ln p) /\ (q * (ln q - ln p) = q - p -> q = p).
@@ -147,44 +137,6 @@ Proof.
     assert (P : 0 <= f2 d) by (apply K; lra). split.
     + assert (0 <= f2 d * (c - w)) by (apply Rmult_le_pos; lra). nra.
     + intros S _. assert (0 < f2 d * (c - w)) by (apply Rmult_lt_0_compat; [apply S|]; lra). nra.
-Qed.
-Lemma mean_positive {Y} : forall (ys : list Y) w x, law ys w -> positive ys x -> 0 < sum ys (fun y => w y * x y).
-Proof.
-  intros ys w x [W S] X. assert (N : weights ys (fun y => w y * x y)).
-  { intros y I. apply Rmult_le_pos; [apply W, I|apply Rlt_le, X, I]. }
-  destruct (sum_nonneg ys _ N) as [P|Z]; [exact P|exfalso].
-  assert (T : sum ys w = 0); [|lra]. apply sum_zero. intros y I.
-  assert (E := sum_zero_each ys _ N (eq_sym Z) y I). assert (P := X y I). nra.
-Qed.
-Lemma jensen_above_tangents {Y} : forall (ys : list Y) f slope w x, above_tangents f slope -> law ys w ->
-  positive ys x -> f (sum ys (fun y => w y * x y)) <= sum ys (fun y => w y * f (x y)).
-Proof.
-  intros ys f slope w x T Lw X. assert (M := mean_positive ys w x Lw X). destruct Lw as [W S].
-  set (m := sum ys (fun y => w y * x y)) in *. assert (E : f m = sum ys (fun y => w y * (f m + slope m * (x y - m)))).
-  { rewrite (sum_ext ys _ (fun y => (f m - slope m * m) * w y + slope m * (w y * x y))) by (intros; ring).
-    rewrite sum_plus, !sum_scale, S. fold m. ring. }
-  rewrite E. apply sum_le. intros y I. apply Rmult_le_compat_l; [apply W, I|apply T; auto].
-Qed.
-Theorem jensen {Y} : forall (ys : list Y) f f1 f2 w x, curved f f1 f2 -> law ys w -> positive ys x ->
-  f (sum ys (fun y => w y * x y)) <= sum ys (fun y => w y * f (x y)) /\
-  ((forall u, 0 < u -> 0 < f2 u) -> (exists y z, In y ys /\ In z ys /\ 0 < w y /\ 0 < w z /\ x y <> x z) ->
-   f (sum ys (fun y => w y * x y)) < sum ys (fun y => w y * f (x y))).
-Proof.
-  intros ys f f1 f2 w x K Lw X. split.
-  { apply jensen_above_tangents with f1; auto. intros v u Hv Hu. apply (tangent f f1 f2 v u K Hv Hu). }
-  intros S (y & z & Iy & Iz & Wy & Wz & N). assert (M := mean_positive ys w x Lw X). destruct Lw as [W T].
-  set (m := sum ys (fun y => w y * x y)) in *. set (gap := fun y => w y * (f (x y) - (f m + f1 m * (x y - m)))).
-  assert (G : weights ys gap).
-  { intros u I. apply Rmult_le_pos; [apply W, I|]. destruct (tangent f f1 f2 (x u) m K (X u I) M) as [B _]. lra. }
-  assert (E : sum ys gap = sum ys (fun y => w y * f (x y)) - f m).
-  { unfold gap. rewrite (sum_ext ys _ (fun y => w y * f (x y) - ((f m - f1 m * m) * w y + f1 m * (w y * x y))))
-      by (intros; ring).
-    rewrite sum_minus, sum_plus, !sum_scale, T. fold m. ring. }
-  assert (Q : forall u, In u ys -> 0 < w u -> x u <> m -> 0 < sum ys gap).
-  { intros u I P D. apply Rlt_le_trans with (gap u); [|apply term_le_sum; auto]. apply Rmult_lt_0_compat; [exact P|].
-    destruct (tangent f f1 f2 (x u) m K (X u I) M) as [_ B]. specialize (B S D). lra. }
-  assert (0 < sum ys gap); [|lra]. destruct (Req_dec (x y) m) as [Ey|Dy]; [|exact (Q y Iy Wy Dy)].
-  apply (Q z Iz Wz). intro Ez. apply N. rewrite Ey, Ez. reflexivity.
 Qed.
 Theorem cauchy {Y} : forall (ys : list Y) w a b, weights ys w ->
   Rsqr (sum ys (fun y => w y * a y * b y)) <=

@@ -1,8 +1,8 @@
-(* The limit of small beta (A6): how fast the tilted model becomes the filtered one. *)
+(* The limit of small beta: how fast the tilted model becomes the filtered one. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences.
 Import ListNotations. Open Scope R_scope.
-(* A6: p_b - p_* = (1 - mu)(p_0 - p_* ). *)
+(* p_b - p_* = (1 - mu)(p_0 - p_* ). *)
 Lemma invalid_left : forall m beta, 0 < m < 1 -> 0 < beta ->
   1 - expit (logit m + 1 / beta) = (1 - m) / normaliser m beta /\
   1 - expit (logit m + 1 / beta) <= (1 - m) / m * exp (- (1 / beta)) /\ (1 - m) / m * exp (- (1 / beta)) <= (1 - m) / m * beta.
@@ -45,7 +45,7 @@ Proof.
     + replace (0 * a y / mass ys a v) with 0 in * by (unfold Rdiv; ring).
       set (p := 1 * a y / _) in *. rewrite Rabs_right; [ring|]. apply Rle_ge. assert (0 <= (1 - mu) * p) by (apply Rmult_le_pos; lra). lra.
 Qed.
-(* A6.reverse: e^-KL is 0, for the tilted models and for every policy that keeps some invalid answer. *)
+(* e^-KL is 0, for the tilted models and for every policy that keeps some invalid answer. *)
 Lemma exp_minus_kl_is {Y} : forall (ys : list Y) q p, covers ys p q -> exp_minus_kl ys q p = exp (- kl ys q p).
 Proof.
   intros ys q p C. unfold exp_minus_kl. destruct (lacks ys p q) as [|y r] eqn:E; [reflexivity|exfalso].

@@ -1,4 +1,4 @@
-(* Strategies that prompts share (N6): who gains under MaxRL, and which two prompts keep both. *)
+(* Strategies that prompts share: who gains under MaxRL, and which two prompts keep both. *)
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Groups.
 Import ListNotations. Open Scope R_scope.
@@ -16,7 +16,7 @@ Proof.
   assert (Q := pow_incr (1 - x) 1 n ltac:(lra)). rewrite pow1 in Q.
   assert ((1 - x) * (1 - x) ^ n <= (1 - x) * 1) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
-(* N6.maxrl: r and s are the weights of the prompts that only the one, and only the other, solves. *)
+(* r and s are the weights of the prompts that only the one, and only the other, solves. *)
 Theorem maxrl_drive : forall q r s G, 0 < q < 1 -> 0 <= r -> 0 <= s -> (2 <= G)%nat ->
   r * weight by_mean G q - s * weight by_mean G (1 - q) <= INR (G - 1) * r - s.
 Proof.
@@ -25,7 +25,6 @@ Proof.
   assert (V := power_falls_once n (1 - q) ltac:(lra)). set (a := weight by_mean (S (S n)) q) in *. set (b := weight by_mean (S (S n)) (1 - q)) in *.
   assert (a <= INR (S n)) by (apply Rmult_le_reg_l with q; lra). assert (1 <= b) by (apply Rmult_le_reg_l with (1 - q); lra). nra.
 Qed.
-(* N6.odds *)
 Theorem keep_both : forall o, 1 <= o -> let far := 3 + 2 * sqrt 2 in
   1 - 2 * ((o - 1) / (o + 1)) ^ 2 = (far - o) * (o - / far) / (o + 1) ^ 2.
 Proof.

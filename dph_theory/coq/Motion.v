@@ -1,9 +1,9 @@
-(* At the law and near it: prompts that share a law (E5), coefficients (G1), groups (G2), drift (G4), clipping (G7),
-   annealing (G10), uniqueness weights (H2), weak penalties (B9), the ends of group weights (E4). *)
+(* At the law and near it: prompts that share a law, coefficients, groups, drift, clipping,
+   annealing, weak penalties, the ends of group weights. *)
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences Generators Updates Coverage Prompts Groups Selection Forms.
 Import ListNotations. Open Scope R_scope.
-(* J6: the law of any reward, and what another falls short of it. *)
+(* The law of any reward, and what another falls short of it. *)
 Theorem any_reward {Y} : forall (ys : list Y) q base r beta, law ys q -> law ys base -> positive ys base -> 0 < beta ->
   let p := tilted_by ys base r beta in sum ys (fun y => q y * r y) - beta * kl ys q base =
     beta * ln (sum ys (fun y => base y * exp (r y / beta))) - beta * kl ys q p /\ law ys p /\ positive ys p.
@@ -22,7 +22,7 @@ Proof.
   - unfold p, tilted_by, Rdiv at 1. fold Z. rewrite (sum_ext ys _ (fun y => / Z * (a y * exp (r y / b)))) by (intros; ring).
     rewrite sum_scale. fold Z. field. lra.
 Qed.
-(* E5: prompts xs with verdicts v x; the policy cannot tell them apart. *)
+(* Prompts xs with verdicts v x; the policy cannot tell them apart. *)
 Theorem one_law_for_all {X Y} : forall (xs : list X) (ys : list Y) (v : X -> Y -> bool) q base beta, law ys q -> law ys base ->
   positive ys base -> 0 < beta -> let mean := fun y => average xs (fun x => one (v x y)) in
   let total := sum ys (fun y => base y * exp (mean y / beta)) in
@@ -49,7 +49,6 @@ Proof.
   replace (a y * exp (one (v y) / b) / normaliser (mass ys a v) b / a y) with (exp (one (v y) / b) / normaliser (mass ys a v) b) by (field; lra).
   rewrite ln_quotient, ln_exp by (auto using exp_pos). field. lra.
 Qed.
-(* G1 *)
 Theorem coefficients {Y} : forall (ys : list Y) base valid beta y, law ys base -> positive ys base -> 0 < beta -> In y ys ->
   let p := tilted ys base valid beta in let reward := fun z => one (valid z) - beta * ln (p z / base z) in
   reward y - sum ys (fun z => p z * reward z) = 0 /\
@@ -63,7 +62,7 @@ Proof.
   - assert (I1 := control_identity ys p a v b Lt L P Hb). destruct (kl_nonneg ys p p Lt Lt (fun z _ H => H)) as [_ E].
     fold p in I1. rewrite (proj2 E) in I1 by auto. assert (H := R0 y I). unfold r in H. lra.
 Qed.
-(* G2: a group of answers; means and deviations within it. *)
+(* A group of answers; means and deviations within it. *)
 Definition deviation {Y : Type} (g : list Y) (x : Y -> R) : R := sqrt (average g (fun y => (x y - average g x) ^ 2)).
 Lemma deviation_scale {Y} : forall (g : list Y) x r c k, (forall y, In y g -> r y = k + c * x y) -> g <> [] ->
   average g r = k + c * average g x /\ deviation g r = Rabs c * deviation g x.
@@ -99,7 +98,6 @@ Proof.
   destruct (deviation_scale g t r _ _ E N) as [A D]. rewrite A, D, (E y I). assert (K : 0 < b * e) by (apply Rmult_lt_0_compat; auto).
   rewrite Rabs_Ropp, Rabs_right by lra. split; [ring|]. intro H. field. split; lra.
 Qed.
-(* G10 *)
 Theorem motion {Y} : forall (ys : list Y) base valid beta y, law ys base -> positive ys base -> 0 < beta -> In y ys ->
   - (beta * Derive (fun b => ln (tilted ys base valid b y)) beta) = (one (valid y) - mass ys (tilted ys base valid beta) valid) / beta.
 Proof.
@@ -113,7 +111,7 @@ Proof.
   { unfold normaliser in *. auto_derive; [repeat split; try lra; exact Z|]. unfold Rdiv in *. rewrite !Rmult_1_l in *. field. lra. }
   etransitivity; [apply (f_equal (fun x => - (b * x))), (is_derive_unique _ _ _ D)|]. field. lra.
 Qed.
-(* G4: two right answers pulled apart. *)
+(* Two right answers pulled apart. *)
 Definition apart (y z w : nat) : R := if Nat.eqb w y then 1 else if Nat.eqb w z then -1 else 0.
 Theorem drift_of_a_draw : forall (ys : list nat) th valid c y z, NoDup ys -> In y ys -> In z ys -> y <> z ->
   valid y = true -> valid z = true ->
@@ -137,7 +135,7 @@ Proof.
   rewrite (sum_ext ys _ (fun w => p w * ((one (v w) - c) * apart y z w) ^ 2)) by (intros; rewrite S; reflexivity).
   rewrite two_of; [|intros w A B; rewrite (An w A B); ring]. rewrite Ay, Az, Vy, Vz, Ey, Ez. simpl. unfold s, Rdiv. ring.
 Qed.
-(* G7: the law stands under several steps on one batch, whatever is clipped. *)
+(* The law stands under several steps on one batch, whatever is clipped. *)
 Definition stopped (low high advantage ratio : R) : bool :=
   if Rlt_dec 0 advantage then (if Rlt_dec (1 + high) ratio then true else false) else (if Rlt_dec ratio (1 - low) then true else false).
 Definition clipped_step {Y : Type} (ys : list Y) (base : Y -> R) (valid : Y -> bool) (beta eta low high : R) (old q : Y -> R) : Y -> R :=
@@ -163,24 +161,7 @@ Proof.
   transitivity (p y / sum ys p); [|rewrite (proj2 Lt); field].
   cbv zeta. f_equal; [exact (W y I)|apply sum_ext; exact W].
 Qed.
-(* H2: groups of three of two right answers 0 and 1 and a wrong one, 2; a right answer counts one over its number. *)
-Definition triples : list (list nat) := flat_map (fun a => flat_map (fun b => map (fun c => [a; b; c]) (seq 0 3)) (seq 0 3)) (seq 0 3).
-Definition alike (g : list nat) (a : nat) : R := INR (count_occ Nat.eq_dec g a).
-Definition right (a : nat) : R := if Nat.ltb a 2 then 1 else 0.
-Definition on_advantage (g : list nat) (a : nat) : R := (right a - average g right) / alike g a.
-Definition in_reward (g : list nat) (a : nat) : R := right a / alike g a - average g (fun b => right b / alike g b).
-(* The expected update of the first two logits' difference; the score of a is e_a less the law. *)
-Definition pull_apart (advantage : list nat -> nat -> R) (law : nat -> R) : R :=
-  sum triples (fun g => law (nth 0 g 0%nat) * law (nth 1 g 0%nat) * law (nth 2 g 0%nat) *
-    average g (fun a => advantage g a * ((if Nat.eqb a 0 then 1 else 0) - law 0%nat - ((if Nat.eqb a 1 then 1 else 0) - law 1%nat)))).
-Theorem uniqueness_weights : forall law : nat -> R, let p := law 0%nat in let q := law 1%nat in let w := law 2%nat in p + q + w = 1 ->
-  pull_apart on_advantage law = w / 3 * (p - q) * (1 + p ^ 2 + q ^ 2 + w ^ 2) /\
-  pull_apart in_reward law = (p - q) / 3 * (w * (1 + w) - 2 * p * q).
-Proof.
-  intros law p q w S. unfold pull_apart, on_advantage, in_reward, average, alike, right, triples. simpl. fold p q w.
-  replace w with (1 - p - q) by lra. split; field.
-Qed.
-(* B9: forward KL lifts a rare success to 1 - eta, reverse KL by e^(1/eta). *)
+(* Forward KL lifts a rare success to 1 - eta, reverse KL by e^(1/eta). *)
 Theorem weak_penalties : forall base_rate eta, 0 < base_rate < 1 -> 0 < eta ->
   let L := ((1 + eta) + sqrt ((1 + eta) ^ 2 - 4 * eta * (1 - base_rate))) / 2 in
   1 - eta <= eta * base_rate / (L - 1) - expit (logit base_rate + 1 / eta) + base_rate * exp (1 / eta).
@@ -197,7 +178,7 @@ Proof.
     assert (1 - e <= s) by nra. lra. }
   rewrite F. apply Rmult_le_reg_r with L; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
 Qed.
-(* E4: the weights of a group at rates near 0 and near 1. *)
+(* The weights of a group at rates near 0 and near 1. *)
 Lemma weight_continuous : forall advantage G V, continuous (weight advantage G) V.
 Proof.
   intros adv G V. apply (ex_derive_continuous (weight adv G)). unfold weight. eexists.

@@ -1,4 +1,4 @@
-(* Pinsker's inequality (B4): the squared total variation is at most half of KL, for every number of outcomes. *)
+(* Pinsker's inequality: the squared total variation is at most half of KL, for every number of outcomes. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws.
 Import ListNotations. Open Scope R_scope.

@@ -1,4 +1,4 @@
-(* A channel never increases KL (B1), so closeness to a reference bounds the return (C4): answers and processes. *)
+(* A channel never increases KL, so closeness to a reference bounds the return: answers and processes. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences Trees.
 Import ListNotations. Open Scope R_scope.
@@ -45,32 +45,7 @@ Proof.
     rewrite (sum_ext zs _ (fun z => q y * (ln (q y) - ln (p y)) * w y z)) by (intros; ring).
     rewrite sum_scale, (proj2 (W y I)). ring.
 Qed.
-(* B1: a channel never increases an f-divergence. *)
-Theorem channels_cost {Y Z} : forall (ys : list Y) (zs : list Z) w f f1 f2 q p, curved f f1 f2 -> channel ys zs w ->
-  (forall y z, In y ys -> In z zs -> 0 < w y z) -> law ys q -> positive ys q -> law ys p -> positive ys p -> ys <> [] ->
-  divergence zs f (through ys w q) (through ys w p) <= divergence ys f q p.
-Proof.
-  intros ys zs w f f1 f2 q p K C W Lq Q Lp P N. unfold divergence.
-  assert (T : above_tangents f f1) by (intros x u Hx Hu; apply (tangent f f1 f2 x u K Hx Hu)).
-  assert (pos : forall l z, positive ys l -> In z zs -> 0 < through ys w l z).
-  { intros l z H I. unfold through. destruct ys as [|y r]; [contradiction|]. simpl.
-    assert (0 < l y * w y z) by (apply Rmult_lt_0_compat; [apply H|apply W]; simpl; auto).
-    assert (0 <= sum r (fun y => l y * w y z)); [|lra]. apply sum_nonneg. intros x J.
-    apply Rlt_le, Rmult_lt_0_compat; [apply H|apply W]; simpl; auto. }
-  apply Rle_trans with (sum zs (fun z => sum ys (fun y => p y * w y z * f (q y / p y)))).
-  - apply sum_le. intros z I. set (B := through ys w p z). set (A := through ys w q z).
-    assert (HB : 0 < B) by (apply pos; auto). assert (HA : 0 < A) by (apply pos; auto).
-    apply Rle_trans with (sum ys (fun y => (f (A / B) - f1 (A / B) * (A / B)) * (p y * w y z) + f1 (A / B) * (q y * w y z))).
-    + right. rewrite sum_plus, !sum_scale. fold (through ys w p z) (through ys w q z). fold A B. field. lra.
-    + apply sum_le. intros y J. assert (Hp := P y J). assert (Hw := W y z J I).
-      assert (U := T (q y / p y) (A / B) ltac:(apply Rdiv_lt_0_compat; auto) ltac:(apply Rdiv_lt_0_compat; auto)).
-      apply (Rmult_le_compat_l (p y * w y z)) in U; [|apply Rlt_le, Rmult_lt_0_compat; auto].
-      replace (p y * w y z * (f (A / B) + f1 (A / B) * (q y / p y - A / B))) with
-        ((f (A / B) - f1 (A / B) * (A / B)) * (p y * w y z) + f1 (A / B) * (q y * w y z)) in U by (field; lra). exact U.
-  - right. rewrite <- sum_swap. apply sum_ext. intros y J.
-    rewrite (sum_ext zs _ (fun z => p y * f (q y / p y) * w y z)) by (intros; ring). rewrite sum_scale, (proj2 (C y J)). ring.
-Qed.
-(* C4: a reward in [0, 1] is a toss for success. *)
+(* A reward in [0, 1] is a toss for success. *)
 Definition mean {Y : Type} (ys : list Y) (q reward : Y -> R) : R := sum ys (fun y => q y * reward y).
 Lemma returns {Y} : forall (ys : list Y) q p reward, law ys q -> law ys p -> covers ys p q ->
   (forall y, In y ys -> 0 <= reward y <= 1) -> bernoulli_kl (mean ys q reward) (mean ys p reward) <= kl ys q p.
@@ -87,7 +62,7 @@ Proof.
   intros A ts n ref pi r P Q C B. rewrite chain_rule by auto.
   apply returns; auto; [apply (prob_law ts n ref P)|apply (prob_law ts n pi Q)|apply (prob_covers ts n ref pi P C)]; lia.
 Qed.
-(* C4.inverted: no g below J(pi_pef) that is as far as the tokens' KL lies above J(pi). *)
+(* No g below J(pi_pef) that is as far as the tokens' KL lies above J(pi). *)
 Lemma bernoulli_kl_falls : forall m g x, 0 <= m <= 1 -> 0 < x < g -> g <= m -> bernoulli_kl m g < bernoulli_kl m x.
 Proof.
   intros m g x Hm Hx Hg. rewrite (kappa_line m g x). destruct (bernoulli_kl_nonneg g x ltac:(lra) ltac:(lra)) as [P Q].

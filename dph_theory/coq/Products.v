@@ -1,4 +1,4 @@
-(* Pairs: independent tokens (B5), and a token with the one after it (F1). *)
+(* Pairs: independent tokens, and a token with the one after it. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Divergences Generators Updates.
 Import ListNotations. Open Scope R_scope.
@@ -103,7 +103,7 @@ Proof.
     assert (0 <= al * (1 - al) * divergence xs (alpha_form al) p r * divergence ys (alpha_form al) q s)
       by (repeat apply Rmult_le_pos; auto; lra). lra.
 Qed.
-(* F1: in the first token's logits, the KL of the tokens to come enters as a reward, centred. *)
+(* In the first token's logits, the KL of the tokens to come enters as a reward, centred. *)
 Theorem kl_to_come : forall (xs : list A) (ys : list B) th d r q s, xs <> [] -> positive xs r ->
   (forall x, In x xs -> law ys (q x) /\ positive ys (q x) /\ positive ys (s x)) ->
   Derive (fun t => kl (pairs xs ys) (after (moved xs th d t) q) (after r s)) 0 =

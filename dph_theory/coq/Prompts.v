@@ -1,8 +1,8 @@
-(* One beta for many prompts (A9). *)
+(* One beta for many prompts. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier.
 Import ListNotations. Open Scope R_scope.
-(* A9. Prompts xs, each with its base rate; means over the prompts. *)
+(* Prompts xs, each with its base rate; means over the prompts. *)
 Definition average {X : Type} (xs : list X) (f : X -> R) : R := sum xs f / INR (length xs).
 Lemma average_le {X} : forall (xs : list X) f g, (forall x, In x xs -> f x <= g x) -> average xs f <= average xs g.
 Proof.
@@ -33,10 +33,8 @@ Theorem one_beta_is_cheapest {X} : forall (xs : list X) base_rates targets gain,
   average xs (fun x => bernoulli_kl (expit (logit (base_rates x) + gain)) (base_rates x)) <=
   average xs (fun x => bernoulli_kl (targets x) (base_rates x)).
 Proof. intros xs r m g R M E. assert (D := dual xs r m g R M). rewrite average_minus in D. lra. Qed.
-(* The validity of the tilted model, also where no answer is valid: expit (logit m + g) elsewhere (A5). *)
+(* The validity of the tilted model, also where no answer is valid: expit (logit m + g) elsewhere. *)
 Definition raised (m g : R) : R := m * exp g / ((1 - m) + m * exp g).
-Lemma raised_is : forall m g, 0 < m < 1 -> raised m g = expit (logit m + g).
-Proof. intros. symmetry. apply expit_logit_plus. exact H. Qed.
 Lemma raised_zero : forall m g, m = 0 -> raised m g = 0.
 Proof. intros m g ->. unfold raised. rewrite Rmult_0_l. unfold Rdiv. ring. Qed.
 Lemma raised_between : forall m g, 0 < m < 1 -> 0 < g ->
@@ -59,7 +57,7 @@ Proof.
   - apply Rminus_gt_0_lt. rewrite <- sum_minus. apply Rlt_le_trans with (g x - f x); [lra|].
     apply (term_le_sum xs (fun x => g x - f x)); [|exact I]. intros z J. specialize (H z J). lra.
 Qed.
-(* A9.range, A9.ends: some prompts may have no right answer at all. *)
+(* Some prompts may have no right answer at all. *)
 Definition rate {X : Type} (base_rates : X -> R) (solvable : X -> bool) (x : X) : R := one (solvable x) * base_rates x.
 Theorem mean_between {X} : forall (xs : list X) base_rates solvable beta, (forall x, In x xs -> 0 < base_rates x < 1) ->
   (exists x, In x xs /\ solvable x = true) -> 0 < beta ->

@@ -1,8 +1,8 @@
-(* How two penalties pull on logits: what has almost no mass comes back at its own pace, or at the reference's (E7). *)
+(* How two penalties pull on logits: what has almost no mass comes back at its own pace, or at the reference's. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Updates.
 Import ListNotations. Open Scope R_scope.
-(* E7: along any direction d of the logits, the pull of the reverse KL and of the rehearsed forward KL. *)
+(* Along any direction d of the logits, the pull of the reverse KL and of the rehearsed forward KL. *)
 Theorem on_policy_pull {Y} : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   - Derive (fun t => kl ys (moved ys th d t) ref) 0 = sum ys (fun y => d y * (softmax ys th y *
     (kl ys (softmax ys th) ref - (ln (softmax ys th y) - ln (ref y))))).
@@ -24,7 +24,7 @@ Proof.
     + intros y I. unfold score. assert (H := Q y). field. lra.
   - intros y I. assert (H := Q y). auto_derive; [lra|]. field. lra.
 Qed.
-(* A10.accelerates: two bits that cannot see each other, of one lean m, against a base in which they agree with the
+(* Two bits that cannot see each other, of one lean m, against a base in which they agree with the
    odds to 1 that the answers 00 and 11 have. *)
 Definition four_answers : list nat := [0; 1; 2; 3]%nat.
 Definition zeros (y : nat) : R := nth y [2; 1; 1; 0] 0.

@@ -1,4 +1,4 @@
-(* Divergences in place of total variation: the improvement bounds for the four divergences compared (C1, C3). *)
+(* Divergences in place of total variation: the improvement bounds for the four divergences compared. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Extremes Pinsker KLControl Divergences Generators Forms Processing Returns.
 Import ListNotations. Open Scope R_scope.
@@ -49,7 +49,6 @@ Proof.
   destruct (pinsker_for_compared acts f c (pi s) (old s) I (C s Is) (C' s Is) (E s Is) (E' s Is)) as [K L]. split; [exact K|].
   apply Rle_trans with (1 := L). apply (le_highest ss (fun s => divergence acts f (pi s) (old s)) s Is).
 Qed.
-(* C1.divergence *)
 Theorem trust_region_of : forall f c pi old V W d e, In (f, c) compared -> pair ss acts P r gamma rho pi old V W d e ->
   everywhere pi -> everywhere old ->
   (1 - gamma) ^ 2 * (forecast ss acts P r gamma rho V e pi - return_of ss rho W) <=
@@ -62,7 +61,6 @@ Proof.
   replace (4 * w * gamma * x) with (2 / c * gamma * w * (2 * c * x)) by (field; lra). apply Rmult_le_compat_l; [|exact L].
   assert (0 <= 2 / c) by (apply Rdiv_le_0_compat; lra). repeat apply Rmult_le_pos; lra.
 Qed.
-(* C3.divergence *)
 Theorem anchored_of : forall f c pi pef V W U d e, In (f, c) compared -> process ss acts P gamma rho -> channel ss acts pi ->
   channel ss acts pef -> values ss acts P r gamma pi W -> values ss acts P r gamma pef U -> visited ss acts P gamma rho pi d ->
   visited ss acts P gamma rho pef e -> everywhere pi -> everywhere pef ->

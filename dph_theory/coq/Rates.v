@@ -1,4 +1,4 @@
-(* How the alpha family tends to its ends: to both KLs (B1), to KL-DPG and to a cost of wrong answers without end (B7). *)
+(* How the alpha family tends to its ends: to both KLs, to KL-DPG and to a cost of wrong answers without end. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences Generators Analysis Selection.
 Import ListNotations. Open Scope R_scope.
@@ -46,7 +46,6 @@ Proof.
     { apply sum_ext. intros y I. rewrite Rmax_comm, !ln_quotient by auto. ring. }
     rewrite E, F in *. rewrite Rabs_right by lra. replace (1 - (1 - al)) with al in U by ring. exact U.
 Qed.
-(* B7 *)
 Theorem reward_rate {Y} : forall (pi target : Y -> R) al y, 0 < pi y -> 0 < target y -> 0 < al <= 1 -> let z := target y / pi y in
   Rabs (dpg_reward al pi target y - (z - 1)) <= (1 - al) * (ln z ^ 2 / 2) * Rmax 1 z.
 Proof.

@@ -1,4 +1,4 @@
-(* Rehearsing correct samples (B3): what each loss on them selects, for whole answers and token by token. *)
+(* Rehearsing correct samples: what each loss on them selects, for whole answers and token by token. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Divergences Generators Updates Trees.
 Import ListNotations. Open Scope R_scope.

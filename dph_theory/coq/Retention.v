@@ -1,4 +1,4 @@
-(* Which advantage retains strategies that prompts share (O1, O2): weights as Bernstein polynomials, their symmetry and
+(* Which advantage retains strategies that prompts share: weights as Bernstein polynomials, their symmetry and
    where they fall, the objectives that are concave there, and the ends of disjoint strategies. *)
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Groups Motion Extremes Strategies.
@@ -103,7 +103,6 @@ Proof.
   replace (S n - S k)%nat with (n - k)%nat in A by lia. replace (S n - (S n - k))%nat with k in B by lia.
   replace (S (n - k)) with (S n - k)%nat by lia. lra.
 Qed.
-(* O1.symmetric *)
 Theorem symmetric : forall V G, (2 <= G)%nat -> weight by_deviation G V = weight by_deviation G (1 - V).
 Proof.
   intros V [|n] L; [lia|]. rewrite !weight_bernstein, <- (bernstein_back n _ V). apply bernstein_ext. intros k K. apply gain_back, K.
@@ -177,7 +176,6 @@ Proof.
       assert (B := gain_back (S M) (S k) ltac:(lia)). replace (S (M - k)) with (S M - k)%nat by lia. replace (M - k)%nat with (S M - S k)%nat by lia. lra. }
     assert (P := pos_INR (S M)). nra.
 Qed.
-(* E4.rises *)
 Theorem rises_from_half : forall G V W, (2 <= G)%nat -> 1 / 2 <= V <= W -> W <= 1 -> weight by_deviation G V <= weight by_deviation G W.
 Proof. intros G V W L H U. rewrite (symmetric V), (symmetric W) by exact L. apply falls_to_half; [exact L|lra|lra]. Qed.
 (* The objective of a weight: J_G, whose slope alpha_G is; that of MaxRL is a sum of pass@k / k. *)
@@ -234,7 +232,6 @@ Proof.
   assert (Z : a m * (v - m) + a m * (w - m) = 0) by (rewrite <- Rmult_plus_distr_l; replace (v - m + (w - m)) with 0 by lra; ring).
   rewrite <- Rmult_plus_distr_l. replace (2 * (rho t * J m)) with (rho t * (2 * J m)) by ring. apply Rmult_le_compat_l; lra.
 Qed.
-(* O1.concave *)
 Theorem concave_everywhere : forall G p q, (2 <= G)%nat -> law ss p -> law ss q -> weights ts rho -> chances ss ts c ->
   (shared (passes G) p + shared (passes G) q) / 2 <= shared (passes G) (halfway p q).
 Proof.
@@ -244,7 +241,6 @@ Proof.
   - intros t I. apply (solves_bounds ss ts c); auto.
   - intros t I. apply (solves_bounds ss ts c); auto.
 Qed.
-(* O1.half *)
 Theorem concave_below_half : forall G p q, (2 <= G)%nat -> law ss p -> law ss q -> weights ts rho -> chances ss ts c ->
   (forall t, In t ts -> solves ss c p t <= 1 / 2) -> (forall t, In t ts -> solves ss c q t <= 1 / 2) ->
   (shared (objective by_deviation G) p + shared (objective by_deviation G) q) / 2 <= shared (objective by_deviation G) (halfway p q).
@@ -274,7 +270,6 @@ Proof.
     + rewrite <- Z in *. apply (Rmult_le_compat_l (rho s)) in B; [|exact W]. nra.
   - rewrite sum_plus, sum_minus, !sum_scale, Sp, Sq. lra.
 Qed.
-(* O2.water *)
 Theorem maxrl_water : forall G p q height, (2 <= G)%nat -> law ss p -> law ss q -> weights ss rho -> level (weight by_mean G) q height ->
   sum ss (fun s => rho s * passes G (p s)) <= sum ss (fun s => rho s * passes G (q s)).
 Proof.
@@ -282,7 +277,6 @@ Proof.
   { intros r [Wr Sr] s I. rewrite <- Sr. apply (term_le_sum ss r s Wr I). }
   apply water with (weight by_mean G) 1 h; auto; [intros x _; apply passes_slope, L|intros x y H U; apply mean_falls; auto].
 Qed.
-(* O2.coexist *)
 Theorem std_water : forall G p q height, (2 <= G)%nat -> law ss p -> law ss q -> weights ss rho -> level (weight by_deviation G) q height ->
   (forall s, In s ss -> p s <= 1 / 2) -> (forall s, In s ss -> q s <= 1 / 2) ->
   sum ss (fun s => rho s * objective by_deviation G (p s)) <= sum ss (fun s => rho s * objective by_deviation G (q s)).
@@ -292,7 +286,7 @@ Proof.
   - intros x y H H'. apply falls_to_half; auto.
 Qed.
 End Disjoint.
-(* O2.two: what moves the logits of two strategies that share no prompt, in shares q and 1 - q. *)
+(* What moves the logits of two strategies that share no prompt, in shares q and 1 - q. *)
 Definition first_drive (advantage : nat -> R -> nat -> R) (G : nat) (r s q : R) : R :=
   q * (r * weight advantage G q * (1 - q) + s * weight advantage G (1 - q) * (0 - (1 - q))).
 Lemma deviation_gains : forall n k, (1 <= n)%nat -> (k <= n)%nat -> 0 < gain by_deviation (S n) k.
@@ -317,7 +311,7 @@ Proof.
   - unfold first_drive. rewrite <- symmetric by exact L. field. lra.
   - destruct G as [|n]; [lia|]. rewrite weight_bernstein. apply bernstein_positive; [lra|]. intros k K. apply deviation_gains; lia.
 Qed.
-(* N6.beside: what r gains, over its own mass e, beside s that has the rest, of prompts that r alone, s alone, both solve. *)
+(* What r gains, over its own mass e, beside s that has the rest, of prompts that r alone, s alone, both solve. *)
 Definition undivided (G : nat) (v : R) (won : nat) : R := v - INR won / INR G.
 Definition growth (advantage : nat -> R -> nat -> R) (G : nat) (r s both e : R) : R :=
   r * weight advantage G e * (1 - e) + s * weight advantage G (1 - e) * (0 - (1 - e)) + both * weight advantage G 1 * (1 - 1).

@@ -1,4 +1,4 @@
-(* Discounted processes: how far a return can lie from its forecast (C1), and what an anchor guarantees (C3). *)
+(* Discounted processes: how far a return can lie from its forecast, and what an anchor guarantees. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Extremes Pinsker KLControl Processing.
 Import ListNotations. Open Scope R_scope.
@@ -103,7 +103,6 @@ Proof.
   rewrite (sum_ext ss _ (fun s => e s * gained V pi s - d s * gained V pi s)) by (intros; ring). rewrite sum_minus, <- K. unfold forecast.
   destruct G as (_ & _ & _ & _ & G). field. lra.
 Qed.
-(* C1.span *)
 Theorem shortfall_by_span : forall pi old V W d e, pair pi old V W d e ->
   (1 - gamma) ^ 2 * (forecast V e pi - return_of W) <=
   gamma * span ss (gained V pi) * sum ss (fun s => e s * distance pi old s).
@@ -166,11 +165,10 @@ Proof.
   replace (f ^ 2 * (4 * worst_advantage V)) with (4 * f * worst_advantage V * f) by ring. apply Rmult_le_compat_l; [|exact M].
   apply Rmult_le_pos; [lra|exact Q].
 Qed.
-(* C1.trpo *)
 Theorem trust_region : forall pi old V W d e, pair pi old V W d e ->
   (1 - gamma) ^ 2 * (forecast V e pi - return_of W) <= 4 * worst_advantage V * gamma * farthest pi old ^ 2.
 Proof. intros pi old V W d e H. apply Rle_trans with (1 := shortfall_by_span pi old V W d e H). apply (span_below_trpo pi old V W d e H). Qed.
-(* C3.anchor: pef is the anchor, U its value. *)
+(* pef is the anchor, U its value. *)
 Definition least_gain (V : S -> R) (pef : S -> A -> R) : R := lowest ss (gained V pef).
 Definition anchor_penalty (pi pef : S -> A -> R) (U : S -> R) : R := highest ss (fun s => distance pi pef s * span acts (advantage U s)).
 Definition anchor_bound (pi pef : S -> A -> R) (V U : S -> R) : R :=
@@ -195,7 +193,6 @@ Proof.
   rewrite sum_minus in B. fold (gained U pef s) (gained U pi s) in B. rewrite Z in B. unfold distance, tv.
   rewrite (sum_ext acts (fun a => Rabs (pi s a - pef s a)) (fun a => Rabs (pef s a - pi s a))) by (intros; apply Rabs_minus_sym). lra.
 Qed.
-(* C3.maximum *)
 Definition trpo_bound (pi old : S -> A -> R) (V e : S -> R) : R :=
   forecast V e pi - 4 * worst_advantage V * gamma * farthest pi old ^ 2 / (1 - gamma) ^ 2.
 Theorem both_bounds : forall pi old pef V W U d e c w, pair pi old V W d e -> channel ss acts pef -> values pef U -> visited pef c ->
@@ -213,7 +210,7 @@ Proof.
     replace ((1 - gamma) * (return_of V + y / (1 - gamma))) with ((1 - gamma) * return_of V + y) by (field; lra). lra. }
   split; [destruct (larger_is (trpo_bound pi old V e) (anchor_bound pi pef V U)) as (_ & _ & [F|F]); rewrite F; auto|nra].
 Qed.
-(* C3.beats: a share w of the old policy mixed into the anchor. *)
+(* A share w of the old policy mixed into the anchor. *)
 Theorem anchor_beats : forall old pef V U w, 0 <= w -> 0 <= gamma < 1 ->
   let mixed := fun s a => (1 - w) * pef s a + w * old s a in
   (1 - gamma) * (anchor_bound mixed pef V U - return_of V) = least_gain V pef - w * anchor_penalty old pef U /\
@@ -228,7 +225,6 @@ Proof.
   { unfold anchor_bound. rewrite E. field. lra. }
   split; [exact K|]. split; intro X; nra.
 Qed.
-(* C3.myopic *)
 Theorem myopic : forall pi old pef V W U d e c, pair pi old V W d e -> channel ss acts pef -> values pef U -> visited pef c ->
   gamma = 0 -> anchor_bound pi pef V U <= trpo_bound pi old V e /\ trpo_bound pi old V e = return_of W.
 Proof.

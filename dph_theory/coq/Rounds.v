@@ -1,4 +1,4 @@
-(* GRPO in exact rounds with a fixed reference (A11): the recursion of the log odds and its fixed points. *)
+(* GRPO in exact rounds with a fixed reference: the recursion of the log odds and its fixed points. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier Updates.
 Import ListNotations. Open Scope R_scope.
@@ -6,7 +6,7 @@ Import ListNotations. Open Scope R_scope.
 Definition spread (p : R) : R := sqrt (p * (1 - p)).
 Lemma spread_positive : forall p, 0 < p < 1 -> 0 < spread p.
 Proof. intros p H. apply sqrt_lt_R0. nra. Qed.
-(* A11.recursion: the best policy for the advantage (v - p)/scale, p and scale those of the round's policy or any. *)
+(* The best policy for the advantage (v - p)/scale, p and scale those of the round's policy or any. *)
 Theorem round_is {Y} : forall (ys : list Y) base valid beta p scale, law ys base -> positive ys base ->
   0 < mass ys base valid < 1 -> 0 < beta -> 0 < scale ->
   let advantage := fun y => (one (valid y) - p) / scale in let next := tilted_by ys base advantage beta in
@@ -44,7 +44,6 @@ Proof.
       by (rewrite <- !D; lra).
     apply (f_equal (Rmult s)) in X. field_simplify in X; lra.
 Qed.
-(* A11.interior *)
 Definition fixing (base_rate p : R) : R := 1 / ((logit p - logit base_rate) * spread p).
 Lemma logit_lt : forall r p, 0 < r < p -> p < 1 -> logit r < logit p.
 Proof. intros r p H U. unfold logit. assert (A := ln_increasing r p ltac:(lra) ltac:(lra)).
@@ -76,7 +75,6 @@ Lemma next_is : forall r b p, 0 < p < 1 -> 0 < b -> logit r + 1 / (b * spread p)
 Proof.
   intros r b p H B. assert (S := spread_positive p H). unfold next_log_odds. rewrite <- spread_is by exact H. field. lra.
 Qed.
-(* A11.unimodal *)
 Definition level (base_rate p : R) : R := (logit p - logit base_rate) * spread p.
 Lemma exp_between : forall t x z, 0 < t < 1 -> x <> z -> exp ((1 - t) * x + t * z) < (1 - t) * exp x + t * exp z.
 Proof.
@@ -113,7 +111,6 @@ Proof.
   apply (Rmult_le_compat_l (1 - t)) in A; [|lra]. apply (Rmult_le_compat_l t) in B; [|lra].
   apply (Rmult_lt_compat_l m) in C; [|exact M]. apply (Rmult_lt_compat_l m) in D; [|exact M]. lra.
 Qed.
-(* A11.monotone *)
 Fixpoint rounds (start beta : R) (n : nat) : R := match n with O => start | S k => next_log_odds start beta (rounds start beta k) end.
 Lemma cosh_rises : forall x y, 0 <= x < y -> exp x + exp (- x) < exp y + exp (- y).
 Proof.
@@ -122,7 +119,7 @@ Proof.
   replace (exp y + / exp y) with (exp x + / exp x + (exp y - exp x) * (1 - / exp x * / exp y)) by (field; lra).
   assert (/ exp x * / exp y < 1); [|nra]. rewrite <- Rinv_mult. rewrite <- Rinv_1. apply Rinv_lt_contravar; nra.
 Qed.
-(* A11.least: the rise of one round is least at sinh (l/2) = beta. *)
+(* The rise of one round is least at sinh (l/2) = beta. *)
 Definition least_rise (base_rate beta : R) : R := logit base_rate + 2 * sqrt (1 + / beta ^ 2) - 2 * ln (beta + sqrt (beta ^ 2 + 1)).
 Lemma rise_least : forall r b, 0 < b -> forall l, least_rise r b <= next_log_odds (logit r) b l - l /\
   (l <> 2 * ln (b + sqrt (b ^ 2 + 1)) -> least_rise r b < next_log_odds (logit r) b l - l).
@@ -225,7 +222,7 @@ Proof.
       * assert (X := rise_convex s b l (logit p) m B ltac:(lra) L0 M0). lra.
       * assert (X := rise_convex s b l m (logit p) B ltac:(lra) L0 Qf). lra.
 Qed.
-(* A11.monotone: from one half up. *)
+(* From one half up. *)
 Theorem rounds_rise : forall base_rate beta p, 1 / 2 <= base_rate < 1 -> 0 < beta -> fixed base_rate beta p -> base_rate < p ->
   let path := rounds (logit base_rate) beta in
   (forall n, path n < path (S n) < logit p) /\

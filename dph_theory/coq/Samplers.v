@@ -1,5 +1,5 @@
-(* What the sampler selects: temperature (J1), any sampler (J2), truncation (J3), resets (J4), any reward (J6), masks (J7),
-   errors tied to answers (J8). *)
+(* What the sampler selects: temperature, any sampler, truncation, resets, any reward, masks,
+   errors tied to answers. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Updates Motion.
 Import ListNotations. Open Scope R_scope.
@@ -9,7 +9,6 @@ Lemma normed_scale {Y} : forall (ys : list Y) f g c y, c <> 0 -> sum ys g <> 0 -
 Proof. intros ys f g c y C S I E. unfold normed. rewrite (sum_ext ys f (fun z => c * g z)), sum_scale, E by auto. field. auto. Qed.
 Lemma positive_sum {Y} : forall (ys : list Y) f y, In y ys -> positive ys f -> 0 < sum ys f.
 Proof. intros ys f y I P. assert (T := term_le_sum ys f y (fun z J => Rlt_le _ _ (P z J)) I). assert (Q := P y I). lra. Qed.
-(* J1 *)
 Definition at_temperature {Y} (ys : list Y) (p : Y -> R) (T : R) : Y -> R := normed ys (fun y => Rpower (p y) (/ T)).
 Theorem temperature_divides_beta {Y} : forall (ys : list Y) base valid beta T y, positive ys base -> 0 < beta -> 0 < T -> In y ys ->
   at_temperature ys (tilted ys (at_temperature ys base T) valid beta) (/ T) y = tilted ys base valid (beta / T) y.
@@ -26,7 +25,6 @@ Proof.
       unfold g. rewrite Rpower_mult, Rinv_l, Rpower_1 by (auto; lra). f_equal. unfold Rpower. rewrite ln_exp. f_equal. field. lra.
     + unfold tilted, at_temperature. fold g. fold k. unfold normed, c. field. lra.
 Qed.
-(* J2 *)
 Theorem any_sampler {Y} : forall (ys : list Y) base valid beta q d, law ys base -> positive ys base -> 0 < beta -> sum ys q = 1 ->
   let p := tilted ys base valid beta in let reward := fun y => one (valid y) - beta * ln (p y / base y) in
   sum ys (fun y => q y * (reward y - sum ys (fun z => q z * reward z)) * (d y - sum ys (fun z => p z * d z))) = 0.
@@ -36,14 +34,12 @@ Proof.
   rewrite (sum_ext ys (fun z => q z * r z) (fun z => b * ln (normaliser (mass ys a v) b) * q z)) by (intros z J; rewrite R0 by exact J; ring).
   rewrite sum_scale, S, R0 by exact I. ring.
 Qed.
-(* J3 *)
 Theorem outside_stays {Y} : forall (ys : list Y) q p c y, sum ys q = 1 -> q y = 0 -> let mean := sum ys (fun z => q z * c z) in
   q y * (c y - mean) - p y * sum ys (fun z => q z * (c z - mean)) = 0.
 Proof.
   intros ys q p c y S Z m. rewrite Z, (sum_ext ys _ (fun z => q z * c z - m * q z)) by (intros; ring).
   rewrite sum_minus, sum_scale, S. unfold m. ring.
 Qed.
-(* J4 *)
 Theorem resets_divide_beta {Y} : forall (ys : list Y) base valid beta k y, law ys base -> positive ys base -> 0 < beta -> In y ys ->
   Nat.iter (S k) (fun a => tilted ys a valid beta) base y = tilted ys base valid (beta / INR (S k)) y.
 Proof.
@@ -64,7 +60,7 @@ Proof.
   assert (F : forall z, g (S k) z = a z * exp (one (v z) / (b / INR (S k)))) by (intro z; unfold g; do 2 f_equal; field; lra).
   unfold normed, tilted. rewrite F. f_equal. apply sum_ext. intros z _. apply F.
 Qed.
-(* J7: the logits of the finished keep their sum, and the others theirs. *)
+(* The logits of the finished keep their sum, and the others theirs. *)
 Theorem masked_odds {Y} : forall (finished cut : list Y) base valid beta theta, finished <> [] -> 0 < beta -> positive finished base ->
   positive cut base -> (exists c, forall y, In y finished -> theta y = ln (base y) + one (valid y) / beta + c) ->
   sum finished theta = sum finished (fun y => ln (base y)) -> (forall y, In y cut -> theta y = ln (base y)) ->
@@ -82,7 +78,6 @@ Proof.
   - rewrite E, !exp_plus, exp_ln by auto. ring.
   - rewrite H, exp_ln by auto. reflexivity.
 Qed.
-(* J8 *)
 Definition true_rate (right wrong hacks phi nu beta : R) : R :=
   right * exp ((1 - nu) / beta) / (right * exp ((1 - nu) / beta) + wrong * exp (phi / beta) + hacks * exp (1 / beta)).
 Theorem best_under_hacks : forall right wrong hacks phi nu beta, 0 < right -> 0 < wrong -> 0 < hacks -> 0 <= phi -> 0 < nu ->

@@ -1,5 +1,4 @@
-(* What updates select and where they rest: alpha-DPG (B7), shared prompts (E5), relaxation (E6), coefficients at the
-   law (G1), groups near it (G2), drift (G4), clipping (G7), annealing (G10), coefficients of the verdict (H1). *)
+(* What updates select and where they rest: alpha-DPG, an entropy bonus, relaxation. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences Generators Updates Coverage.
 Import ListNotations. Open Scope R_scope.
@@ -56,7 +55,6 @@ Proof.
     rewrite exp_plus. field. lra.
   - rewrite <- G. unfold Rdiv. rewrite Rmult_0_l, !power_zero. ring.
 Qed.
-(* B7 *)
 Theorem dpg_descends : forall (ys : list Y) th d al base valid, ys <> [] -> al <> 0 -> al <> 1 -> law ys base ->
   0 < mass ys base valid ->
   sum ys (fun y => softmax ys th y * (dpg_reward al (softmax ys th) (filtered ys base valid) y *
@@ -86,16 +84,7 @@ Proof.
     [|rewrite mean_score by exact N; ring].
   rewrite <- sum_scale, <- sum_plus. apply sum_ext. intros y _. rewrite log_score by exact N. assert (S := Q y). field. lra.
 Qed.
-(* H1: a coefficient of the verdict alone; an entropy bonus. *)
-Theorem another_clock : forall (ys : list Y) th d (valid : Y -> bool) right wrong, ys <> [] ->
-  sum ys (fun y => softmax ys th y * ((if valid y then right else wrong) * Derive (fun t => ln (moved ys th d t y)) 0)) =
-  (right - wrong) * Derive (fun t => mass ys (moved ys th d t) valid) 0.
-Proof.
-  intros ys th d v r w N. rewrite <- (every_baseline ys th d v 0 N).
-  transitivity ((r - w) * sum ys (fun y => softmax ys th y * ((one (v y) - 0) * Derive (fun t => ln (moved ys th d t y)) 0))
-    + w * sum ys (fun y => softmax ys th y * score ys th d y)); [|rewrite mean_score by exact N; ring].
-  rewrite <- !sum_scale, <- sum_plus. apply sum_ext. intros y _. rewrite log_score by exact N. destruct (v y); simpl; ring.
-Qed.
+(* An entropy bonus. *)
 Lemma mass_slope : forall (ys : list Y) th d valid, ys <> [] -> Derive (fun t => mass ys (moved ys th d t) valid) 0 =
   sum ys (fun y => softmax ys th y * score ys th d y * one (valid y)).
 Proof.
@@ -117,7 +106,7 @@ Proof.
       rewrite E. field. lra.
   - intros y _. assert (S := Q y). auto_derive; [lra|]. field. lra.
 Qed.
-(* E6: the update of E v - beta KL in logits, and how it answers a push from the law. *)
+(* The update of E v - beta KL in logits, and how it answers a push from the law. *)
 Definition update (ys : list Y) (base : Y -> R) (valid : Y -> bool) (beta : R) (q : Y -> R) (y : Y) : R :=
   let gain := fun z => one (valid z) - beta * (ln (q z) - ln (base z)) in
   q y * (gain y - sum ys (fun z => q z * gain z)).

@@ -1,4 +1,4 @@
-(* The sharp form of the improvement bound, by the visits that two policies share, and the chain that attains it (C1). *)
+(* The sharp form of the improvement bound, by the visits that two policies share, and the chain that attains it. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Extremes Pinsker KLControl Processing Returns.
 Import ListNotations. Open Scope R_scope.
@@ -70,7 +70,6 @@ Proof.
   apply (Rmult_lt_compat_r (c + 1)) in Hn; [|lra]. unfold Rdiv in Hn at 1. rewrite Rmult_assoc, Rinv_l in Hn by lra.
   assert (0 <= k ^ n) by (apply pow_le; lra). lra.
 Qed.
-(* C1.sharp *)
 Theorem sharp_form : forall pi old V W d e, pair ss acts P r gamma rho pi old V W d e ->
   let t := farthest ss acts pi old in
   (1 - gamma) ^ 2 * (forecast ss acts P r gamma rho V e pi - return_of ss rho W) <=
@@ -96,7 +95,7 @@ Proof.
     ((1 - gamma) * ((1 - gamma) * (forecast ss acts P r gamma rho V e pi - return_of ss rho W))) by ring. apply Rmult_le_compat_l; lra.
 Qed.
 End Common.
-(* C1.attained. Two states, three actions; the rewards are the old policy's advantages, so that its value is 0. *)
+(* Two states, three actions; the rewards are the old policy's advantages, so that its value is 0. *)
 Definition chain_acts : list nat := [0; 1; 2]%nat.
 Definition at_first (s : nat) : R := if Nat.eqb s 0 then 1 else 0.
 Definition chain_moves (s a s' : nat) : R := if andb (Nat.eqb s 0) (negb (Nat.eqb a 2)) then at_first s' else 1 - at_first s'.

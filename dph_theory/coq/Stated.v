@@ -1,4 +1,4 @@
-(* The stated improvement bound (C2): with its penalties of factor gamma it fails at gamma = 0 whatever they are, and
+(* The stated improvement bound: with its penalties of factor gamma it fails at gamma = 0 whatever they are, and
    at every gamma below 1 and every constant for a small step. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Extremes Pinsker KLControl Divergences Processing Returns.
@@ -73,7 +73,7 @@ Proof.
     apply Rinv_le_contravar; lra.
   - right. rewrite sum_plus, !sum_scale, sum_minus, (proj2 Lp), (proj2 Lt). fold chi2. ring.
 Qed.
-(* C2.generic: f any divergence with f'' at most M near 1. *)
+(* f any divergence with f'' at most M near 1. *)
 Theorem no_constant_helps : forall f f1 f2 M gamma constant t, curved f f1 f2 -> f 1 = 0 -> (forall x, / 2 <= x <= 2 -> f2 x <= M) ->
   acts <> [] -> law acts pi -> positive acts pi -> law acts q -> 0 <= gamma < 1 -> 0 <= constant -> 0 < t <= 1 / 2 ->
   (forall a, In a acts -> t <= pi a) ->
@@ -99,23 +99,5 @@ Proof.
   assert (R : C * g / (1 - g) * span acts r * (2 * M * x) * t <= (mean_reward q - mean_reward pi) / 2); [|lra].
   apply Rmult_le_reg_r with (2 * (1 - g)); [lra|].
   replace (C * g / (1 - g) * span acts r * (2 * M * x) * t * (2 * (1 - g))) with (4 * C * g * span acts r * M * x * t) by (field; lra). lra.
-Qed.
-(* Such steps exist. *)
-Corollary small_steps : forall M gamma constant, acts <> [] -> positive acts pi -> 0 <= gamma < 1 -> 0 <= constant -> 0 <= M ->
-  law acts pi -> mean_reward pi < mean_reward q -> exists t, 0 < t <= 1 / 2 /\ (forall a, In a acts -> t <= pi a) /\
-  4 * constant * gamma * span acts r * M * chi2 * t <= (1 - gamma) * (mean_reward q - mean_reward pi).
-Proof.
-  intros M g C N P G HC M0 Lp H. set (k := 4 * C * g * span acts r * M * chi2).
-  assert (k0 : 0 <= k).
-  { assert (0 <= chi2) by (apply sum_nonneg; intros a I; apply Rdiv_le_0_compat; [apply pow2_ge_0|apply P, I]).
-    assert (0 <= span acts r) by (destruct (worst_below pi Lp N); lra). unfold k. repeat apply Rmult_le_pos; lra. }
-  destruct (highest_in acts (fun a => - pi a) N) as (b & Ib & E). assert (L : 0 < lowest acts pi) by (unfold lowest; rewrite E, Ropp_involutive; apply P, Ib).
-  set (x := (1 - g) * (mean_reward q - mean_reward pi) / (k + 1)).
-  assert (X : 0 < x) by (apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat|]; lra).
-  exists (Rmin (1 / 2) (Rmin (lowest acts pi) x)). split; [split; [repeat apply Rmin_glb_lt; lra|apply Rmin_l]|]. split.
-  - intros a I. apply Rle_trans with (lowest acts pi); [|apply lowest_le, I]. apply Rle_trans with (1 := Rmin_r _ _). apply Rmin_l.
-  - fold k. apply Rle_trans with (k * x).
-    + apply Rmult_le_compat_l; [exact k0|]. apply Rle_trans with (1 := Rmin_r _ _). apply Rmin_r.
-    + apply Rle_trans with ((k + 1) * x); [apply Rmult_le_compat_r; lra|]. unfold x. right. field. lra.
 Qed.
 End Bandit.

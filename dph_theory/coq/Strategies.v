@@ -1,8 +1,8 @@
-(* Strategies shared by prompts: what training by expected reward raises and loses (D3). *)
+(* Strategies shared by prompts: what training by expected reward raises and loses. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Extremes KLControl Trees Processing Coverage.
 Import ListNotations. Open Scope R_scope.
-(* D3: the mean of what is rewarded rises with the gain (Chebyshev). *)
+(* The mean of what is rewarded rises with the gain (Chebyshev). *)
 Theorem reward_rises {Y} : forall (ys : list Y) q r g h, ys <> [] -> law ys q -> positive ys q -> g <= h ->
   sum ys (fun y => q y * exp (g * r y) * r y) / sum ys (fun y => q y * exp (g * r y)) <=
   sum ys (fun y => q y * exp (h * r y) * r y) / sum ys (fun y => q y * exp (h * r y)).
@@ -73,11 +73,9 @@ Proof.
   intros q t [W N] C I. split; [apply sum_nonneg; intros s J; apply Rmult_le_pos; [apply W, J|apply (C t s I J)]|].
   rewrite <- N. apply sum_le. intros s J. assert (A := W s J). assert (B := C t s I J). nra.
 Qed.
-(* D3.single *)
 Theorem one_type : forall q q' t k, law ss q -> law ss q' -> chances -> In t ts -> solves q t <= solves q' t ->
   pass_at k (solves q t) <= pass_at k (solves q' t).
 Proof. intros q q' t k L L' C I H. apply pass_rises; [split; [apply solves_bounds; auto|exact H]|apply solves_bounds; auto]. Qed.
-(* D3.conditioned *)
 Theorem conditioned : forall (q : T -> S -> R) k gain, ss <> [] -> (forall t, In t ts -> law ss (q t) /\ positive ss (q t)) ->
   weights ts rho -> chances -> 0 <= gain ->
   pass_of_types (fun t => solves (q t) t) k <= pass_of_types (fun t => solves (trained (q t) (c t) gain) t) k.
@@ -88,7 +86,7 @@ Proof.
   rewrite (sum_ext ss (fun y => q t y * exp (0 * c t y)) (q t)) in H by (intros; rewrite Rmult_0_l, exp_0; ring). rewrite (proj2 Lt) in H.
   rewrite (sum_ext ss (fun y => q t y * exp (0 * c t y) * c t y) (fun y => q t y * c t y)) in H by (intros; rewrite Rmult_0_l, exp_0; ring). lra.
 Qed.
-(* D3.rising: pass@1 is the mean worth of the strategies. *)
+(* Pass@1 is the mean worth of the strategies. *)
 Lemma pass_at_1 : forall q, pass_of_types (solves q) 1 = sum ss (fun s => q s * worth s).
 Proof.
   intro q. unfold pass_of_types, worth, solves, pass_at.
@@ -98,7 +96,7 @@ Qed.
 Theorem training_rises : forall q g h, ss <> [] -> law ss q -> positive ss q -> g <= h ->
   pass_of_types (solves (trained q worth g)) 1 <= pass_of_types (solves (trained q worth h)) 1.
 Proof. intros q g h N L P H. rewrite !pass_at_1, !trained_mean by auto. apply reward_rises; auto. Qed.
-(* D3.limit: every strategy solves a type always or never; top is the best, by a gap. *)
+(* Every strategy solves a type always or never; top is the best, by a gap. *)
 Definition at_most_one (x : R) : R := (x + 1 - Rabs (x - 1)) / 2.
 Definition left_over (q : S -> R) (top : S) (gap gain : R) : R := at_most_one ((1 - q top) / q top * exp (- (gain * gap))).
 Lemma sum_apart : forall top, NoDup ss -> In top ss -> exists others, (forall s, In s others -> In s ss /\ s <> top) /\
@@ -163,7 +161,6 @@ Proof.
     + right. rewrite (sum_ext ts _ (fun t => (1 - d) ^ k * (rho t * c t top) + (1 - (1 - d) ^ k) * rho t)) by (intros; ring).
       rewrite sum_plus, !sum_scale, Sr. ring.
 Qed.
-(* D3.coverage *)
 Theorem base_covers : forall q, ss <> [] -> ts <> [] -> law ss q -> positive ss q -> law ts rho -> positive ts rho -> chances ->
   (forall t, In t ts -> exists s, In s ss /\ c t s = 1) -> (forall s, In s ss -> exists t, In t ts /\ c t s = 0) ->
   highest ss worth < 1 /\ (forall k, pass_at k (lowest ts (solves q)) <= pass_of_types (solves q) k) /\

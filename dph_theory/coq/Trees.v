@@ -1,4 +1,4 @@
-(* Answers of any number of tokens: the chain rule (B5) and the locally filtered model (E3). A prefix is the list of
+(* Answers of any number of tokens: the chain rule and the locally filtered model. A prefix is the list of
    its tokens, the last one first; a policy gives the next token's law after a prefix. *)
 Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl Frontier.
@@ -41,12 +41,6 @@ Proof.
   - rewrite sum_strings, <- S. apply sum_ext. intros h I. simpl. rewrite sum_scale.
     destruct (W h I) as [H| <-]; [|ring]. rewrite (proj2 (P m J h I H)). ring.
 Qed.
-Lemma prob_positive : forall (ts : list A) pi, (forall h, positive ts (pi h)) ->
-  forall m y, In y (strings ts m) -> 0 < prob pi y.
-Proof.
-  intros ts pi P. induction m as [|m IH]; intros y I; [destruct I as [<-|[]]; simpl; lra|].
-  destruct (in_strings ts m y I) as (t & h & -> & It & Ih). simpl. apply Rmult_lt_0_compat; [auto|apply P, It].
-Qed.
 (* pi has a mass wherever ref has one: the divergences are finite. *)
 Definition reaches (ts : list A) (n : nat) (pi ref : list A -> A -> R) : Prop :=
   forall m, In m (seq 0 n) -> forall h, In h (strings ts m) -> 0 < prob ref h -> covers ts (pi h) (ref h).
@@ -59,7 +53,6 @@ Proof.
   destruct (proj1 (P m J h Ih B) t It) as [D|D]; [|rewrite <- D in H; lra].
   apply Rmult_lt_0_compat; [apply (IH ltac:(lia) h Ih B)|apply (Q m J h Ih B t It D)].
 Qed.
-(* B5 *)
 Theorem chain_rule : forall (ts : list A) n ref pi, policy ts n ref -> reaches ts n pi ref ->
   token_kl ts n ref pi = kl (strings ts n) (prob ref) (prob pi).
 Proof.
@@ -80,7 +73,7 @@ Proof.
       rewrite !ln_mult by auto. ring.
   - rewrite <- H, !Rmult_0_l, Rplus_0_l. symmetry. apply sum_zero. intros; ring.
 Qed.
-(* E3. Whether a valid answer can be reached in m more tokens; the base, restricted to the tokens that keep this so. *)
+(* Whether a valid answer can be reached in m more tokens; the base, restricted to the tokens that keep this so. *)
 Fixpoint alive (ts : list A) (valid : list A -> bool) (m : nat) (h : list A) : bool :=
   match m with O => valid h | S k => existsb (fun t => alive ts valid k (t :: h)) ts end.
 Definition kept (ts : list A) (valid : list A -> bool) (n : nat) (a : list A -> A -> R) (h : list A) : R :=

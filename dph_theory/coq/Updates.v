@@ -1,5 +1,5 @@
-(* Expected updates: what the KL estimators descend (B6), baselines (G4), per-answer weights (G8), a verifier that
-   errs (G9). A policy is a softmax of logits th, moved along any direction d of the logits. *)
+(* Expected updates: what the KL estimators descend, baselines, per-answer weights, a verifier that
+   errs. A policy is a softmax of logits th, moved along any direction d of the logits. *)
 Require Import Reals List Lra. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Pinsker KLControl.
 Import ListNotations. Open Scope R_scope.
@@ -97,7 +97,6 @@ Qed.
 
 Ltac along law := let D := fresh "D" in assert (D := law); cbv beta in D; rewrite D; clear D.
 
-(* B6 *)
 Theorem k1_in_the_loss : forall (ys : list Y) th d ref, ys <> [] -> positive ys ref ->
   sum ys (fun y => softmax ys th y * Derive (fun t => k1 (ref y / moved ys th d t y)) 0) = 0.
 Proof.
@@ -167,7 +166,7 @@ Proof.
   - rewrite sum_plus, sum_minus, S, T. ring.
   - intros y I. assert (A := P y I). unfold k1, k3. field. lra.
 Qed.
-(* G4: E (v - c) grad log pi is the gradient of the pass rate, for every baseline c. *)
+(* E (v - c) grad log pi is the gradient of the pass rate, for every baseline c. *)
 Theorem every_baseline : forall (ys : list Y) th d valid c, ys <> [] ->
   sum ys (fun y => softmax ys th y * ((one (valid y) - c) * Derive (fun t => ln (moved ys th d t y)) 0)) =
   Derive (fun t => mass ys (moved ys th d t) valid) 0.
@@ -182,7 +181,7 @@ Proof.
 Qed.
 End Along.
 
-(* G8: at p_b every penalised reward is their mean, so no weights of the answers move it. *)
+(* At p_b every penalised reward is their mean, so no weights of the answers move it. *)
 Theorem weights_move_nothing {Y} : forall (ys : list Y) base valid beta weight d, law ys base ->
   positive ys base -> 0 < beta ->
   sum ys (fun y => tilted ys base valid beta y * weight y *
@@ -202,7 +201,7 @@ Proof.
     (fun z => beta * ln (normaliser (mass ys a v) beta) * tilted ys a v beta z)) by (intros z J; rewrite (R1 z J); ring).
   rewrite sum_scale, S. ring.
 Qed.
-(* G9: mean verdicts phi + J v, with J = 1 - phi - nu. *)
+(* Mean verdicts phi + J v, with J = 1 - phi - nu. *)
 Definition tilted_by {Y : Type} (ys : list Y) (a reward : Y -> R) (beta : R) (y : Y) : R :=
   a y * exp (reward y / beta) / sum ys (fun z => a z * exp (reward z / beta)).
 

@@ -159,16 +159,16 @@ MAXRL = Method("MaxRL", replace(_GRPO, divided_by="mean"), None, None, Source("t
 # Their optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta
 # from prompt to prompt.
 _UNSCALED = replace(_DAPO, divided_by="none", dynamic_sampling=False)
-_A4 = Source("dymetman2026binary", "A4")
+_KL_CONTROL = Source("dymetman2026binary", "KL control")
 _DPG = Source("kruszewski2026whatever")
 
 TARGETED = _by_name(
     # The reverse KL by the estimator whose gradient is correct.
     Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
     # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
-    Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
+    Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _KL_CONTROL),
     # The KL of the whole completion, in the reward.
-    Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
+    Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _KL_CONTROL),
     Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
     Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
 )

@@ -89,7 +89,7 @@ def predict(
     after how many the pass rates are given too, of `right` correct and `wrong` incorrect equally likely
     answers, without noise. Returns a Prediction. Raises ValueError for what these do not allow, for settings
     whose stationary policy is not known, for no base rates, and where the group size is needed and not given.
-    Source: ours, theory E1, E2, E4.
+    Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`.
 
     >>> from dph_theory.predict import configuration_of
     >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_validity, 4)
@@ -152,7 +152,7 @@ class _PromptFlow:
 
     @property
     def _mixed_only(self) -> bool:
-        """Whether the KL acts on groups with both verdicts alone (theory M1)."""
+        """Whether the KL acts on groups with both verdicts alone."""
         run = self.configuration.objective
         return self.objective["beta"] > 0 and run.mixed_only and run.of_tokens
 

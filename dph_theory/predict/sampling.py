@@ -63,7 +63,7 @@ class _Sampling:
 
     @property
     def to_go(self) -> bool:
-        """Whether a token's KL weight is what is to come, which sees the sampler as the loss does (M3)."""
+        """Whether a token's KL weight is what is to come, which sees the sampler as the loss does."""
         return self.term is not None and self.term.place == "reward to go"
 
     def on(self, role: str) -> bool:

@@ -1,8 +1,8 @@
 """The registry: a folder is a chapter, a module a subject, its module-level entries the statements.
 
-An entry's name is where it stands: `PASS_RATE = theorem(...)` in kl_control.py is `kl_control.pass_rate`;
-those in one tuple take the words of their labels. What several modules share stands in files whose names
-begin with _.
+An entry's name is where it stands: `PASS_RATE = theorem(...)` in kl_control.py is `kl_control.pass_rate`.
+Entries in one dictionary are named by its keys. Files whose names begin with _ hold what several modules
+share.
 """
 
 import importlib
@@ -29,21 +29,16 @@ class Subject:
 
 
 def _entries(module: ModuleType, subject: str) -> Iterator[Theorem]:
-    """The entries of a module under their names, single or several in one tuple, as they stand in it."""
+    """The entries of a module under their names, in the order of the module."""
     for variable, value in vars(module).items():
-        entries = value if isinstance(value, tuple) else (value,)
-        for entry in entries:
+        entries = value if isinstance(value, dict) else {variable.lower(): value}
+        for word, entry in entries.items():
             if isinstance(entry, Theorem):
-                word = variable.lower() if entry is value else entry.label.partition(".")[2]
                 yield replace(entry, name=f"{subject}.{word}")
 
 
-def _order(theorem: Theorem) -> tuple[str, int]:
-    return theorem.label[0], int(theorem.family[1:])
-
-
 def _collect() -> tuple[Mapping[str, Theorem], Mapping[str, Subject]]:
-    entries: list[Theorem] = []
+    theorems: dict[str, Theorem] = {}
     subjects: dict[str, Subject] = {}
     for info in pkgutil.walk_packages(__path__, f"{__name__}."):
         *folders, subject = info.name.removeprefix(f"{__name__}.").split(".")
@@ -51,16 +46,10 @@ def _collect() -> tuple[Mapping[str, Theorem], Mapping[str, Subject]]:
             module = importlib.import_module(info.name)
             title = (module.__doc__ or "").partition("\n")[0].removesuffix(".")
             subjects[subject] = Subject(subject, title, "".join(folders))
-            entries += _entries(module, subject)
-    theorems: dict[str, Theorem] = {}
-    labels: dict[str, str] = {}
-    for entry in sorted(entries, key=_order):
-        if entry.name in theorems or entry.label in labels:
-            raise ValueError(f"label={entry.label!r} is not allowed: it or {entry.name} is there twice")
-        theorems[entry.name], labels[entry.label] = entry, entry.name
+            theorems |= {entry.name: entry for entry in _entries(module, subject)}
     titled = {entry.subject: subjects[entry.subject] for entry in theorems.values()}
     return MappingProxyType(theorems), MappingProxyType(titled)
 
 
 THEOREMS, SUBJECTS = _collect()
-"""Every theorem by name, in the order of the theory; and the modules that they stand in."""
+"""Every theorem by name, by chapter and module; and the modules that they stand in."""

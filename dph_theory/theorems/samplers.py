@@ -71,7 +71,6 @@ def read_at_one(base: Values, valid: Values, beta: Values, temperature: Values) 
 
 
 DECISION = theorem(
-    "J1.decision",
     "One decision at temperature T, read out at one: beta is divided by T",
     statement=r"\pi_T \propto a_T e^{v/\beta},\; \pi_T \propto \pi^{1/T} \;\Rightarrow\; \pi = p_{\beta/T}",
     source=Source("ours", "what the sampler selects"),
@@ -111,7 +110,6 @@ def tree_at_another_beta(
 
 
 TEMPERATURE_ON_TREE = theorem(
-    "J1.tree",
     "On a tree, with the KL of the answer in the reward, no beta does what a temperature does",
     statement=r"\pi(t|s) \propto a(t|s)\,Z_T(s,t)^T, \quad Z_T(s,t) = E_{a_T}[e^{v/\beta} \mid s, t]",
     source=Source("ours", "what the sampler selects"),
@@ -139,7 +137,6 @@ def update_at_tilted(
 
 
 REWARD = theorem(
-    "J2.reward",
     "With the KL of the whole answer in the reward p_beta is stationary whatever the answers are drawn from",
     statement=r"\sum_y q_y\,(r_y - E_q r)\,\nabla\log p_\beta(y) = 0,"
     r" \quad r = v - \beta\log(p_\beta/a), \quad q \text{ any distribution}",
@@ -173,7 +170,6 @@ def update_outside(policy: Values, nucleus: Values, advantage: Values, *, baseli
 
 
 OUTSIDE = theorem(
-    "J3.outside",
     "The expected update of the logit of an answer that a truncated sampler leaves out is zero",
     statement=r"\textstyle\sum q = 1,\; q_y = 0 \;\Rightarrow\; q_y (c_y - E_q c) - \pi_y \sum_z q_z (c_z -"
     r" E_q c) = 0",
@@ -202,7 +198,6 @@ def after_resets(base: Values, valid: Values, beta: Values) -> Values:
 
 
 MOVING_REFERENCE = theorem(
-    "J4.resets",
     "A reference set to the stationary policy, m times over: beta/m and the base's proportions",
     statement=r"a_0 = a,\; a_{k+1} \propto a_k e^{v/\beta} \;\Rightarrow\; a_m = p_{\beta/m}",
     source=Source("ours", "what the sampler selects"),
@@ -245,7 +240,6 @@ def first_advantages_by_base(first: Values, second: Values, valid: Values, beta:
 
 
 TOKEN = theorem(
-    "J4.token",
     "The natural gradient of each token is the tilt of the whole answer, on every tree",
     statement=r"\tfrac{d}{d\tau}\log p_{1/\tau}(t|s) = Q_\tau(s,t) - V_\tau(s)",
     source=Source("ours", "what the sampler selects"),
@@ -285,7 +279,6 @@ def on_policy_step_by_age(base: Values, valid: Values, beta: Values, stale: Valu
 
 
 STEP = theorem(
-    "J5.step",
     "On rollouts k updates old, linearised at p_beta, the largest stable step is 2 sin(pi/(4k+2))/lambda",
     statement=r"\eta^* \lambda_{\max}\big(\beta\,(\mathrm{diag}\,p_\beta - p_\beta p_\beta^\top)\big)"
     r" = 2 \sin\frac{\pi}{4k+2}",
@@ -318,7 +311,6 @@ def with_reward_capped(policy: Values, base: Values, reward: Values, beta: Value
 
 
 ANY_REWARD = theorem(
-    "J6.law",
     "For any reward r the optimum of E r - beta KL is the base weighed by e^{r/beta}: four kinds for v + w f",
     statement=r"E_q r - \beta\,\mathrm{KL}(q\|a) = \beta \log Z - \beta\,\mathrm{KL}(q\|p_r),"
     r" \quad p_r = a\,e^{r/\beta}/Z, \quad r = v + w f",
@@ -357,7 +349,6 @@ def odds_by_formula(base: Values, valid: Values, beta: Values) -> Values:
 
 
 ODDS = theorem(
-    "J7.odds",
     "Masked truncation at its stationary policy: the odds of finished to cut are Z e^{-k/(n beta)}/a(cut)",
     statement=r"\theta = \log a + \tfrac{v}{\beta} + c \text{ on finished},\;"
     r" \textstyle\sum_{\text{finished}} \theta = \sum_{\text{finished}} \log a,\; \theta = \log a \text{ on"
@@ -399,7 +390,6 @@ def true_rate_without_refusals(right: Values, hacks: Values, accepted: Values, r
 
 
 BEST = theorem(
-    "J8.best",
     "Where some incorrect answers always pass, the true pass rate is highest at one beta",
     statement=r"V(\beta) \le V(\beta^*), \quad \beta^* = \frac{1-\varphi}{\log(J A_0/(\nu h))},"
     r" \quad J = 1 - \varphi - \nu,\; J A_0 > \nu h",

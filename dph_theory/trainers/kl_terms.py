@@ -23,7 +23,8 @@ ENDS: dict[str, str] = {
     FORWARD_LIMIT: "only correct answers, not in the base's proportions",
     BASE_RATE: "correct answers in the base's proportions, as often as the base gives one",
 }
-"""What training converges to with a small beta, in words. Source: theory E1, E3, B3."""
+"""What training converges to with a small beta, in words. Source: ours, entries
+`sequence_penalties`, `token_penalties`, `rehearsal_gauge`."""
 NEVER_RELEASED = -20.0
 """A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
@@ -80,7 +81,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
         for estimator in ("k1", "k3")
     },
 }
-"""The divergence whose gradient it has, by place and estimator. Source: theory B6."""
+"""The divergence whose gradient it has, by place and estimator. Source: entries `kl_estimators`."""
 
 
 @dataclass(frozen=True)

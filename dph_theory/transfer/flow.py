@@ -85,8 +85,7 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
     """What prompts do to their own Pass@k and to one another's: `OwnAndPair`, entries of the shape of k.
 
     Parameters as of `pass_at_k_slope`, at least three prompts. Few prompts hide a negative pair. The error
-    is that of a mean over pairs of prompts drawn independently. Source: ours, entries `between_prompts`,
-    `sampled_kernels`.
+    is that of a mean over pairs of prompts drawn independently. Source: ours, entries `between_prompts`.
     """
     kernel, rates = _checked(kernel, rates)
     k, drive, count = integers("k", k, at_least=1), _forces(drive, rates), len(rates)

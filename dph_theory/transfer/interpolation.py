@@ -61,7 +61,7 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
     Their kernel of cosines is read as a covariance: each step takes the prompt that, once it is known, lowers
     most the sum of the variances of all candidates. Parameters: kernel (prompts, prompts); candidates,
     indices or a mask; count of them, from 1; ridge > 0, the variance of what is known. Returns indices in the
-    order chosen. Raises ValueError for what these do not allow. Source: ours, theory K7.
+    order chosen. Raises ValueError for what these do not allow. Source: ours.
     """
     kernel = inner_products("kernel", kernel)
     places = prompt_indices("candidates", candidates, len(kernel))

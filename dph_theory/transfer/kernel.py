@@ -73,7 +73,7 @@ def square_root(products: np.ndarray) -> tuple[np.ndarray, float]:
     Products of sampled gradients are unbiased where they are of two halves, and may have negative
     eigenvalues, which the true ones have not: so the nearest matrix without (Frobenius, of cosines) is no
     farther from these than the measured one. Returns the vectors, as many numbers each as there are positive
-    eigenvalues, and the sum of the negative ones over that of the positive. Source: ours, theory N7.
+    eigenvalues, and the sum of the negative ones over that of the positive. Source: ours.
     """
     values, vectors = np.linalg.eigh(cosines(products))
     share = -values[values < 0].sum() / max(values[values > 0].sum(), np.finfo(float).tiny)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.special import softmax, xlog1py
+from scipy.special import softmax
 
-from ..numeric.arrays import distribution, integers, one, positive, probability, real
+from ..numeric.arrays import Scalars, distribution, one, positive, probability, rate, real
 from ..numeric.elementary import Values
 from ..numeric.roots import rising_root
-from ..stationary.groups import group_objective, group_weight
+from ..stationary.groups import SCALES, group_objective, group_weight, success_weights
 from ..support.errors import argument_error
 
 _RARE = 1e-300
@@ -71,22 +71,6 @@ def power_weighting(power: float) -> Weighting:
             return np.power(rate, -p)
 
     return Weighting(f"V^-{p:g}", weight, objective, 1.0 if p else 0.0)
-
-
-def pass_at_k_weighting(k: int, at_once: float = 0.0) -> Weighting:
-    """at_once + k (1-V)^(k-1), the gradient of Pass@k itself plus `at_once` times Pass@1.
-
-    At its maxima no other policy has more of both. Of strategies that share no prompt, and without Pass@1,
-    they are shares max(0, 1 - (lambda/rho_s)^(1/(k-1))). ValueError for k below one, or below 0 of Pass@1.
-    """
-    draws = int(one("k", integers("k", k, at_least=1)))
-    first = one("at_once", real("at_once", at_once, at_least=0, below=np.inf))
-    return Weighting(
-        f"Pass@{draws}" + (f" + {first:g} Pass@1" if first else ""),
-        lambda rate: first + draws * (1 - rate) ** (draws - 1),
-        lambda rate: first * rate - np.expm1(xlog1py(draws, -rate)),
-        1.0 if draws > 1 else 0.0,
-    )
 
 
 def shared_objective(policy: Any, success: Any, rho: Any, weighting: Weighting) -> Values:
@@ -194,3 +178,40 @@ def _shared(policy: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray
         allowed = f"(prompts, strategies) = ({rho.shape[-1]}, {policy.shape[-1]})"
         raise argument_error("success", success.shape, allowed)
     return policy, success, rho
+
+
+def update_moments(group_size: int, validity: Scalars, scale: str = "std") -> tuple[Values, Values]:
+    """Mean and variance of a group's update of a prompt's log odds, (1/G) sum_i A_i (v_i - V); by all counts.
+
+    The mean is alpha_G(V) V (1-V). Over its square the second moment is about 1/(G V) where successes are
+    rare, whatever advantages are divided by: a division adds no relative noise to such a prompt, and decides
+    how much of the noise of all prompts is of the rare. Shapes and errors as in `stationary.group_weight`.
+
+    >>> moments = [update_moments(8, 0.05, form) for form in ("none", "std", "mean")]
+    >>> [round(float(variance / mean**2), 3) for mean, variance in moments]
+    [2.167, 2.012, 1.983]
+    """
+    mean = group_weight(group_size, validity, scale) * np.multiply(validity, np.subtract(1, validity))
+    correct = np.arange(1, group_size)
+    updates = correct * (group_size - correct) / group_size**2 / SCALES[scale](correct, group_size)
+    chances = success_weights(group_size, probability("validity", validity))[..., 1:-1]
+    return mean, (chances * updates**2).sum(axis=-1) - mean**2
+
+
+def useful_share(
+    pass_rate: Scalars, error_rate: Scalars, weighting: Weighting, *, unsolvable: Scalars = 0.5
+) -> Values:
+    """The share of the drive that goes to correct answers, where a verifier errs on the same answers always.
+
+    Prompts of pass rate V, and a share `unsolvable` of others, on which nothing is correct and an answer of
+    probability e passes; each drives its log odds by alpha(V) V (1-V). Where alpha falls, the share is
+    smaller than the undivided advantage's for e < V and larger for e > V. ValueError for rates not in (0, 1).
+
+    >>> forms = [group_weighting(16, form) for form in ("none", "std", "mean")]
+    >>> [[round(float(useful_share(0.25, e, form)), 3) for form in forms] for e in (0.01, 0.4)]
+    [[0.95, 0.918, 0.842], [0.439, 0.466, 0.552]]
+    """
+    part = probability("unsolvable", unsolvable)
+    rates = rate("pass_rate", pass_rate), rate("error_rate", error_rate)
+    useful, useless = (weighting.weight(v) * v * (1 - v) for v in rates)
+    return np.asarray((1 - part) * useful / ((1 - part) * useful + part * useless))

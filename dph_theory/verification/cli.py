@@ -59,7 +59,7 @@ def verify(
     try:
         with processes.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
-            # A single theorem, such as A5.validity, is checked here.
+            # A single theorem, such as kl_control.pass_rate, is checked here.
             single = len(names) == 1 and "." in names[0]
             context = None if single or listing else processes.prepared("dph_theory.verification.run")
             from . import run, tables

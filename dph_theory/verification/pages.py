@@ -84,7 +84,7 @@ def subject_page(name: str) -> str:
 
 def _section(theorem: Theorem) -> str:
     facts = [
-        f"- Source: {escaped(str(theorem.source))} ({theorem.origin}); label {theorem.label}.",
+        f"- Source: {escaped(str(theorem.source))} ({theorem.origin}).",
         f"- Expected status: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
         *_in_kernel(theorem),

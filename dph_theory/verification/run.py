@@ -25,11 +25,11 @@ _NEAREST = 8
 
 
 def select(names: Sequence[str], paper: str | None = None) -> list[Theorem]:
-    """The theorems of these names, or of these modules, folders, labels, papers or places in a paper.
+    """The theorems of these names, or of these modules, folders, papers or places in a paper.
 
-    "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's; the labels
-    A5.validity, A5 and A select as much, "li2025choice" and "Theorem 1" what is claimed there. All for no
-    name; with a paper's key only its claims. Raises ValueError for an unknown name, with those that fit.
+    "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's; "li2025choice"
+    and "Theorem 1" select what is claimed there. All for no name; with a paper's key only its claims. Raises
+    ValueError for an unknown name, with those that fit.
     """
     theorems = [t for t in THEOREMS.values() if paper is None or paper in str(t.source)]
     words = [name.lower() for name in names]
@@ -40,9 +40,8 @@ def select(names: Sequence[str], paper: str | None = None) -> list[Theorem]:
 
 
 def _groups(theorem: Theorem) -> tuple[str, ...]:
-    """The names that select a theorem: its own, its module's and folder's, its labels, its source's."""
-    labels = (theorem.label, theorem.family, theorem.label[0], *theorem.source.names)
-    return (theorem.name, *SUBJECTS[theorem.subject].groups, *map(str.lower, labels))
+    """The names that select a theorem: its own, its module's and folder's, its source's."""
+    return (theorem.name, *SUBJECTS[theorem.subject].groups, *map(str.lower, theorem.source.names))
 
 
 def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
@@ -73,7 +72,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
-    start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.label}".encode())
+    start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.name}".encode())
     reasons_untied = untied(theorem)
     unexpected = examples.wrong_values(theorem) + reasons_untied
     if theorem.false:

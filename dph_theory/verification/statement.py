@@ -73,7 +73,7 @@ class Theorem:
     """One statement and what is needed to check it.
 
     Its `name` says where it stands, `kl_control.pass_rate`: the module of `dph_theory.theorems` and the name
-    there; the registry gives it. `label` is its short code, by which the Coq proofs know it.
+    there; the registry gives it.
 
     `lhs` and `rhs` take the parts of an instance by name (those they need), batched, and return arrays
     with the same leading batch axis; further axes hold several components that must all obey. A `TENDS`
@@ -85,7 +85,6 @@ class Theorem:
     instances asked for that a search tries, below one where an instance costs a solver of its own.
     """
 
-    label: str
     title: str
     source: Source
     statement: str
@@ -105,15 +104,6 @@ class Theorem:
     needs: str | None = None
     share: float = 1.0
     name: str = ""
-
-    def __post_init__(self) -> None:
-        # Outside of the registry a statement is called by its label.
-        object.__setattr__(self, "name", self.name or self.label)
-
-    @property
-    def family(self) -> str:
-        """The label of its group: A5 for A5.validity."""
-        return self.label.partition(".")[0]
 
     @property
     def subject(self) -> str:
@@ -171,7 +161,6 @@ def _worst(values: np.ndarray) -> np.ndarray:
 
 def _entry(
     is_false: bool,
-    label: str,
     title: str,
     *,
     statement: str,
@@ -193,14 +182,14 @@ def _entry(
     related = {Relation.EQUAL: equal, Relation.AT_MOST: at_most, Relation.TENDS: tends}
     given = {relation: sides for relation, sides in related.items() if sides is not None}
     if len(given) != 1:
-        raise argument_error(label, [str(relation) for relation in given], "one of equal, at_most and tends")
+        raise argument_error(title, [str(relation) for relation in given], "one of equal, at_most and tends")
     if not false:
-        raise argument_error("false", false, f"at least one false variant of {label}")
+        raise argument_error("false", false, f"at least one false variant of {title}")
     if is_false and not fields.get("examples"):
-        raise argument_error("examples", (), f"the counterexample of {label} first")
+        raise argument_error("examples", (), f"the counterexample of {title} first")
     ((relation, (lhs, rhs)),) = given.items()
     fields["examples"] = tuple(example.restricted_to(on) for example in fields.get("examples", ()))
-    return Theorem(label, title, source, statement, relation, lhs, rhs, on, is_false, false, **fields)
+    return Theorem(title, source, statement, relation, lhs, rhs, on, is_false, false, **fields)
 
 
 theorem = partial(_entry, False)

@@ -21,7 +21,7 @@ def examples_of(theorem: Theorem, record: Record) -> list[KernelExample]:
     by_name: dict[str, list[KernelExample]] = {}
     for example in record.examples.values():
         by_name.setdefault(example.name.rpartition(".")[2], []).append(example)
-    name = theorem.label.replace(".", "_")
+    name = theorem.name.replace(".", "_")
     numbered = (f"{name}_{number}" for number in range(1, len(by_name) + 1))
     return by_name.get(name) or [example for other in numbered for example in by_name.get(other, [])]
 

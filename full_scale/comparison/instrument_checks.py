@@ -47,7 +47,7 @@ def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
     detail = f"KL {kl:.3g}, least {cost:.3g} at pass rate {rate:.3g}"
     if unsolved:
         detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
-    yield judged_line("excess KL", "A8", measured.mean_excess, ">=", 0.0, NATS, detail=detail)
+    yield judged_line("excess KL", "frontier", measured.mean_excess, ">=", 0.0, NATS, detail=detail)
     yield from _worst_prompt(prompts)
 
 
@@ -66,7 +66,7 @@ def _worst_prompt(prompts: PairedSet) -> Iterator[Line]:
     worst = moved[_worst(gap[moved], error[moved])]
     yield judged_line(
         "KL, worst prompt",
-        "A8",
+        "frontier",
         MeanEstimate(float(gap[worst]), float(error[worst]), samples),
         ">=",
         float(least[worst]),
@@ -100,7 +100,7 @@ def along_training(run: MeasuredRun) -> Iterator[Line]:
     groups = max(2, int(batch_size // group_size)) if batch_size and group_size else 2
     yield judged_line(
         "excess KL, worst step",
-        "A8",
+        "frontier",
         MeanEstimate(float(excess[worst]), float(error[worst]), groups, base_rate_shift(run)),
         ">=",
         0.0,
@@ -141,7 +141,7 @@ def pass_at_k_from_rates(prompts: PairedSet) -> Iterator[Line]:
     second = prompts.correct[:, half : half + groups * k].reshape(-1, groups, k)
     predicted = pass_at_k(half, first.sum(axis=1), k)
     gap = mean_estimate(second.any(axis=2).mean(axis=1) - predicted)
-    yield judged_line(f"Pass@{k} from rates", "D1", gap, "==", float(np.mean(predicted)), RATE)
+    yield judged_line(f"Pass@{k} from rates", "pass_at_k", gap, "==", float(np.mean(predicted)), RATE)
 
 
 def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
@@ -166,7 +166,7 @@ def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line
         float(rate.mean()) - bound, mean_estimate(rate + bound * kl).standard_error, len(rehearsed)
     )
     detail = f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows"
-    yield judged_line("guarantee", "C4", gap, ">=", bound, RATE, detail=detail)
+    yield judged_line("guarantee", "rehearsal_guarantee", gap, ">=", bound, RATE, detail=detail)
 
 
 def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
@@ -182,4 +182,6 @@ def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     sums = {name: np.array([row.token_sums[name] for row in stored]) for name in stored[0].token_sums}
     gap = mean_estimate(sums.pop(FORWARD_KL.name) - sequence)
     detail = ", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items())
-    yield judged_line("token sum", "B5", gap, "==", float(sequence.mean()), ROUNDING, detail=detail)
+    yield judged_line(
+        "token sum", "tokens_and_sequences", gap, "==", float(sequence.mean()), ROUNDING, detail=detail
+    )

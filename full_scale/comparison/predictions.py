@@ -72,14 +72,16 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
         yield replace(line, verdict=Judgement.CONDITION) if off else line
     target = run.training.config["method"].get("mu")
     if target is not None and prompts.texts_differ:
-        yield judged_line("target pass rate", "A9", mean_estimate(prompts.rate - target), "==", target, RATE)
+        yield judged_line(
+            "target pass rate", "many_prompts", mean_estimate(prompts.rate - target), "==", target, RATE
+        )
 
 
 def _statement(objective: Objective) -> str:
-    """The statement of the theory that gives the stationary policy."""
+    """The subject of the theorems that give the stationary policy."""
     if objective.advantage.scale not in UNDIVIDED:
-        return "E4"
-    return "E2" if objective.of_tokens else "A5"
+        return "group_advantages"
+    return "token_penalties" if objective.of_tokens else "kl_control"
 
 
 def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator[Line]:
@@ -116,8 +118,10 @@ def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
     if run.anchored:
         detail = "answers correct or not are rehearsed, whose target is the base"
     elif target == "one":
-        yield judged_line("rehearsed mass", "B3", gap, ">=", base, RATE, detail="from the base's towards 1")
+        yield judged_line(
+            "rehearsed mass", "rehearsal_gauge", gap, ">=", base, RATE, detail="from the base's towards 1"
+        )
         return
     else:
         detail = "slope 0 at u = 1: the rehearsal's target is the base's; exploration may move it"
-    yield judged_line("rehearsed mass", "B3", gap, "==", base, RATE, detail=detail)
+    yield judged_line("rehearsed mass", "rehearsal_gauge", gap, "==", base, RATE, detail=detail)

@@ -24,7 +24,7 @@ class Fold:
     """A linear map of vectors of a length to `size` numbers: signed, shuffled, cut in pieces, added up.
 
     Inner products are unbiased, their variance at most (|x|^2 |y|^2 + <x, y>^2)/size; the identity where all
-    numbers have a place. Source: ours, entries `sampled_kernels`, after the count sketch.
+    numbers have a place. Source: ours, after the count sketch.
 
     >>> Fold(3, 4, seed=0)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 2., 3.]])

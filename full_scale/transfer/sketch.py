@@ -14,8 +14,8 @@ class Sketch:
 
     Entries of two pieces meet with chance 1/size and a random sign, those of one piece never: inner products
     are unbiased, their variance at most (|x|^2 |y|^2 + <x, y>^2)/size. It takes a pass over the gradient and
-    no memory but its own. Parameters: size, a power of two; seed. Source: ours, entries `sampled_kernels`,
-    after the count sketch.
+    no memory but its own. Parameters: size, a power of two; seed. Source: ours, after the
+    count sketch.
 
     >>> x, y = torch.ones(1000), torch.arange(1000.0)
     >>> of = Sketch(2**12)

@@ -161,7 +161,7 @@ def limits(found):
 
 
 VALUES = {
-    # E3's limits; C2's counterexample at t = .04; A5 at A1 = .25, beta = .5.
+    # Limits of token penalties; Theorem 1's counterexample at t = .04; the pass rate at A1 = .25, beta = .5.
     "stationary_policies": (limits, {"k3": 0.675390529679, "k3_corrected": 0.5, "sequence_kl": 0.9}, 1e-9),
     "bounds": (lambda n: n["at old"], {"forward KL": 0.0886, "alpha = 0.5": 0.0883, "JS": 0.0884}, 5e-5),
     "mu_beta": (lambda n: np.interp(0.5, np.geomspace(0.05, 10, 200), n["mu"][0.25]), 0.711234594, 1e-3),

@@ -6,8 +6,8 @@ from dph_theory.verification.charts import chart, example, simplex, uniform
 from dph_theory.verification.statement import neighbour, refuted, theorem
 
 BINOMIAL = theorem(
-    "toy.binomial",
     "(x+y)^2 = x^2 + 2xy + y^2",
+    name="toy.binomial",
     statement=r"(x+y)^2 = x^2 + 2xy + y^2",
     source=Source("ours"),
     on=chart(x=uniform(0, 1), y=uniform(0, 1)),
@@ -17,8 +17,8 @@ BINOMIAL = theorem(
 )
 
 PINSKER = theorem(
-    "toy.pinsker",
     "TV^2 <= KL/2",
+    name="toy.pinsker",
     statement=r"TV^2 \le KL/2",
     source=Source("gilardoni2010pinsker"),
     on=chart(pi=simplex(2), ref=simplex(2)),
@@ -35,8 +35,8 @@ PINSKER = theorem(
 )
 
 NEEDLE = refuted(
-    "toy.needle",
     "A bound that fails only within 0.005 of one point",
+    name="toy.needle",
     statement=r"1 - |z - c|^2 \le 1 - 0.005^2",
     source=Source("ours"),
     on=chart(x=uniform(0, 1), y=uniform(0, 1)),
@@ -46,8 +46,8 @@ NEEDLE = refuted(
 )
 
 LIMIT = theorem(
-    "toy.limit",
     "(x + eps)^2 -> x^2",
+    name="toy.limit",
     statement=r"(x+\epsilon)^2 \to x^2",
     source=Source("ours"),
     on=chart(x=uniform(0, 1)),

@@ -28,7 +28,6 @@ def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
 
 
 DISTANCE = theorem(
-    "A1.distance",
     "1 - E_q v is at most the distance from q to any fully valid distribution",
     statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
     source=Source("dymetman2026binary", "degeneracy", figure="implicit_bias"),
@@ -53,7 +52,6 @@ def distance_to_completed(policy: Values, other: Values, valid: Values) -> Value
 
 
 NEAREST = theorem(
-    "A1.nearest",
     "1 - E_q v is the distance from q to each valid distribution that completes it, whichever that is",
     statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
     r" \text{ for every distribution } w \text{ on } Y_1",
@@ -103,7 +101,6 @@ def size_less_one(valid: Values) -> Values:
 
 
 DIMENSION = theorem(
-    "A1.dimension",
     "The maximisers of E_q v form a simplex of dimension |Y1| - 1",
     statement=r"\dim \operatorname*{argmax}_q \mathbb{E}_q v = |Y_1| - 1",
     source=Source("dymetman2026binary", "degeneracy", figure="implicit_bias"),

@@ -46,7 +46,6 @@ def cost(policy: Values, base: Values) -> Values:
 
 
 PYTHAGORAS = theorem(
-    "A7.pythagoras",
     "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
     source=Source("dymetman2026binary", "I-projection", figure="tilted_to_filtered"),
@@ -71,7 +70,6 @@ def cost_beyond_least(policy: Values, base: Values, valid: Values) -> Values:
 
 
 CLOSEST = theorem(
-    "A7.closest",
     "p_* is the unique fully valid distribution closest to a, at distance -log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
     r" \mathrm{KL}(p_*\|a) = -\log A_1",
@@ -109,7 +107,6 @@ def frontier(policy: Values, base: Values, valid: Values) -> Values:
 
 
 DECOMPOSITION = theorem(
-    "A8.decomposition",
     "KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0)",
     statement=r"\mathrm{KL}(q\|a) = \mathrm{kl}(q(Y_1)\|A_1) + q(Y_1)\,\mathrm{KL}(q(\cdot|Y_1)\|p_*)"
     r" + q(Y_0)\,\mathrm{KL}(q(\cdot|Y_0)\|p_0)",
@@ -127,7 +124,6 @@ def exchanged_frontier(policy: Values, base: Values, valid: Values) -> Values:
 
 
 FRONTIER = theorem(
-    "A8.frontier",
     "KL(q||a) >= kappa(q(Y1)), the frontier of KL and pass rate",
     statement=r"\mathrm{KL}(q\|a) \ge \kappa(q(Y_1)) = \mathrm{kl}(q(Y_1)\|A_1)",
     source=Source("ours", "chain rule"),
@@ -160,7 +156,6 @@ def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
 
 
 EQUALITY = theorem(
-    "A8.equality",
     "The cost beyond the frontier is KL(q || mu p_* + (1-mu) p_0): none iff q is that tilt of the base",
     statement=r"\mathrm{KL}(q\|a) - \mathrm{kl}(\mu\|A_1) ="
     r" \mathrm{KL}\big(q\,\|\,\mu p_* + (1-\mu) p_0\big),"

@@ -73,7 +73,6 @@ def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Value
 ROUND = FOUR_ANSWERS.but(base_rate=".1", current=".7", rise="2.78", beta=".75")
 
 RECURSION = theorem(
-    "A11.recursion",
     "Tabular GRPO: logit p' = logit p_ref + 1/(beta sqrt(p(1-p))), un-normalised + 1/beta",
     statement=r"\pi_{n+1} = \arg\max_\pi \mathrm{E}_\pi \tfrac{v-p_n}{\sigma_n} - \beta\,\mathrm{KL}(\pi\|a):"
     r"\quad \operatorname{logit} p_{n+1} = \operatorname{logit} p_{ref} + \frac{1}{\beta\sqrt{p_n(1-p_n)}}",
@@ -117,7 +116,6 @@ def without_deviation(base_rate: Values, rise: Values) -> Values:
 
 
 INTERIOR = theorem(
-    "A11.interior",
     "p is a fixed point of GRPO at exactly beta = 1/((logit p - logit p_ref) sqrt(p(1-p)))",
     statement=r"p_{n+1} = p_n = p \iff \frac1\beta = (\operatorname{logit} p - \operatorname{logit} p_{ref})"
     r"\sqrt{p(1-p)}",
@@ -153,7 +151,6 @@ def level_between(base_rate: Values, first: Values, second: Values) -> Values:
 
 
 UNIMODAL = theorem(
-    "A11.unimodal",
     "At most two interior fixed points: h(p) = (logit p - logit p_ref) sqrt(p(1-p)) is unimodal",
     statement=r"p_{ref} < p_1 < p_2 < p_3 \;\Rightarrow\; h(p_2) > \min(h(p_1), h(p_3)),\quad"
     r" h(p) = (\operatorname{logit} p - \operatorname{logit} p_{ref})\sqrt{p(1-p)}",
@@ -182,7 +179,6 @@ def rise(base_rate: Values, beta: Values, current: Values) -> Values:
 
 
 LEAST = theorem(
-    "A11.least",
     "A round raises the log odds by at least logit p_ref + 2 sqrt(1+1/b^2) - 2 arsinh b",
     statement=r"\operatorname{logit} p_{n+1} - \operatorname{logit} p_n \ge"
     r" \operatorname{logit} p_{ref} + 2\sqrt{1 + \beta^{-2}} - 2\operatorname{arsinh}\beta"
@@ -226,7 +222,6 @@ def first_fixed_point(base_rate: Values, beta: Values) -> Values:
 
 
 CONVERGENCE = refuted(
-    "A11.convergence",
     "Where interior fixed points exist, the iterates from p_ref converge to the first one: refuted",
     statement=r"\exists\, p^* = p_{n+1} = p_n \in (p_{ref}, 1) \;\Rightarrow\;"
     r" p_n \to p^* \text{ from } p_0 = p_{ref}",
@@ -273,7 +268,6 @@ def next_iterates_and_fixed_point(base_rate: Values, rise: Values) -> Values:
 
 
 MONOTONE = theorem(
-    "A11.monotone",
     "From p_ref >= 1/2 the pass rate rises in every round and stays below each interior fixed point",
     statement=r"p_{ref} \ge \tfrac12,\; p^* \text{ fixed} \;\Rightarrow\; p_n < p_{n+1} < p^*"
     r" \quad (p_0 = p_{ref}), \text{ so } p_n \text{ converges to the first fixed point}",

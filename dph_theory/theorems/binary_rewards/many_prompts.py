@@ -31,7 +31,6 @@ FOUR_PROMPTS = example(
 )
 
 INCREASING = theorem(
-    "A9.increasing",
     "The mean pass rate of prompts with 0 < A1 < 1 under one beta is strictly increasing in 1/beta",
     statement=r"0 < A_1 < 1,\; 1/\beta < 1/\beta' \;\Rightarrow\;"
     r" \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta)"
@@ -60,7 +59,6 @@ def one_global_prompt(A1: Values, beta: Values) -> Values:
 SMALL_BETA = example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e-3")
 
 RANGE = theorem(
-    "A9.range",
     "E A1 < mean pass rate < P(A1 > 0) for every beta, if all A1 < 1 and some A1 > 0",
     statement=r"A_1 < 1,\; \mathrm{P}(A_1 > 0) > 0:\;"
     r" \mathrm{E}\,A_1 < \mathrm{E}_x\,p_\beta(Y_1|x) < \mathrm{P}(A_1 > 0)",
@@ -99,7 +97,6 @@ def with_every_prompt(A1: Values, beta: Values) -> Values:
 
 
 ENDS = theorem(
-    "A9.ends",
     "Mean pass rate: <= (e^(1/beta)-1) E[A1 A0] above E A1, <= e^(-1/beta) E[A0/A1] below P(A1 > 0)",
     statement=r"\mathrm{E}\,p_\beta(Y_1|x) - \mathrm{E}\,A_1 \le (e^{1/\beta}-1)\,\mathrm{E}[A_1 A_0],\quad"
     r" \mathrm{P}(A_1>0) - \mathrm{E}\,p_\beta(Y_1|x) \le e^{-1/\beta}\,\mathrm{E}[A_0/A_1; A_1>0]",
@@ -123,7 +120,6 @@ def cost(base_rates: Values, targets: Values) -> Values:
 
 
 DUAL = theorem(
-    "A9.dual",
     "No rates cost less than the tilted ones plus 1/beta per unit of mean pass rate",
     statement=r"\mathrm{E}\,\mathrm{kl}(m(x)\|A_1(x)) \ge \mathrm{E}\,\mathrm{kl}(\mu_\beta(x)\|A_1(x))"
     r" + \tfrac1\beta\,\mathrm{E}[m(x) - \mu_\beta(x)]",
@@ -155,7 +151,6 @@ def cost_of_equal_targets(base_rates: Values, targets: Values) -> Values:
 
 
 OPTIMAL = theorem(
-    "A9.optimal",
     "Among all rates of at least the same mean, those of one global beta cost the least mean KL",
     statement=r"\mathrm{E}\,m(x) \ge \mathrm{E}\,\mu_\beta(x) \;\Rightarrow\;"
     r" \mathrm{E}\,\mathrm{kl}(\mu_\beta(x)\|A_1(x)) \le \mathrm{E}\,\mathrm{kl}(m(x)\|A_1(x))",

@@ -102,7 +102,6 @@ RESTRICTED = example(
 """The same base and verifier for all: a family with and without the four Diracs, and one policy."""
 
 VALIDITY = theorem(
-    "A10.validity",
     "Over any finite family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
     statement=r"\pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta):\quad"
     r" V^* - V(\pi_\beta) \le \beta\,(K^* - K(\pi_\beta))",
@@ -142,7 +141,6 @@ cost_first = partial(validity_first, order=lambda V, K: minimisers(-V, among=min
 
 
 ORDER = theorem(
-    "A10.order",
     "Below a critical beta the family's minimiser maximises the pass rate first, then minimises KL(pi||a)",
     statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
     r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
@@ -183,7 +181,6 @@ def chosen_below_critical(members: Values, base: Values, valid: Values, fraction
 
 
 COLLAPSE = theorem(
-    "A10.collapse",
     "If Diracs are the only fully valid members, small beta gives the Dirac on argmax_{Y1} a",
     statement=r"\Pi \supseteq \{\delta_y\},\; \pi(Y_1) < 1 \text{ otherwise}:\quad"
     r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
@@ -224,7 +221,6 @@ def dirac_and_rival(members: Values, base: Values, valid: Values) -> Values:
 
 
 JUMP = theorem(
-    "A10.jump",
     "The collapse onto a Dirac is a jump, at the beta where the Dirac and its first rival tie",
     statement=r"\Pi = \{\delta_y\} \cup \{q_1, \ldots, q_n\}:\quad \pi_\beta = \delta_{\arg\max_{Y_1} a}"
     r" \text{ for } \beta < \beta_j,\; \text{the rival for } \beta > \beta_j \text{ near it},\quad"
@@ -271,7 +267,6 @@ def forgotten_by_reverse(members: Values, base: Values, valid: Values) -> Values
 
 
 COVERAGE = theorem(
-    "A10.coverage",
     "The M-projection of p_* in a family with a positive member has mass on every correct answer",
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
     r" \max_{Y_1} \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
@@ -287,7 +282,6 @@ COVERAGE = theorem(
 
 
 ALPHA = refuted(
-    "A10.alpha",
     "alpha = 1/2: a positive policy is nearer to p_* than a Dirac: refuted",
     statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
     r" \quad \alpha = \tfrac12",
@@ -339,7 +333,6 @@ def distances_then_diracs(q: Values, base: Values) -> Values:
 
 
 ABOVE = theorem(
-    "A10.above",
     "For alpha >= 1 every positive policy is nearer to p_* than any Dirac",
     statement=r"\alpha \ge 1,\; q > 0,\; |Y_1| \ge 2:\quad"
     r" d_{f_\alpha}(q(y)\|p_*(y)) \le D_{f_\alpha}(q\|p_*) \;(y \in Y_1),\quad"
@@ -384,7 +377,6 @@ leads_at_larger_alpha = partial(scaled_leads, alphas=ALPHAS[1:])
 
 
 THRESHOLD = theorem(
-    "A10.threshold",
     "The policy's scaled lead over the Dirac in alpha-divergence to p_* strictly increases with alpha",
     statement=r"\alpha \mapsto \frac{1-\alpha}{\max p_*^{\,\alpha}}\,[\min_y D_{f_\alpha}(\delta_y\|p_*)"
     r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
@@ -403,7 +395,6 @@ def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, f
 
 
 MONOTONE = theorem(
-    "A10.monotone",
     "As beta decreases, the chosen member's pass rate and its KL to the base never fall, in any family",
     statement=r"\beta' \le \beta \;\Rightarrow\; V(\pi_\beta) \le V(\pi_{\beta'}),\quad"
     r" \mathrm{KL}(\pi_\beta\|a) \le \mathrm{KL}(\pi_{\beta'}\|a)",
@@ -447,7 +438,6 @@ def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) 
 
 
 SEGMENT = theorem(
-    "A10.segment",
     "Between the base and a policy of higher pass rate, member t < 1 is the best at 1/beta = K'(t)/V'",
     statement=r"\pi_t = (1-t)\,a + t\,q,\; V(q) > V(a):\quad"
     r" K(\pi_t) - V(\pi_t)/\beta \le K(\pi_s) - V(\pi_s)/\beta \text{ for all } s \in [0,1],"
@@ -509,7 +499,6 @@ def given_likeliest_rectangle(base: Values, valid: Values) -> Values:
 
 
 PRODUCT = theorem(
-    "A10.product",
     "Tokens that cannot see each other: beta -> 0 gives the base on the likeliest valid rectangle",
     statement=r"\Pi = \{p \otimes q\} \text{ over two bits}:\quad"
     r" \lim_{\beta\to 0} \pi_\beta = a(\cdot|R^*),\;"
@@ -567,7 +556,6 @@ def speeds_in_closed_form(lean: Values, odds: Values) -> Values:
 
 
 ACCELERATES = theorem(
-    "A10.accelerates",
     "Where tokens cannot see each other, reverse KL speeds the loss of a mode (odds above e^2)",
     statement=r"\pi_m = \mathrm{Bern}(\tfrac{1+m}{2})^{\otimes 2},\;"
     r" a(00) = a(11) = e^{L} a(01) = e^{L} a(10):"

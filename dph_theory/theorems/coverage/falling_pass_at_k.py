@@ -93,7 +93,6 @@ def single_instances(types: int) -> Chart:
 
 
 SINGLE = theorem(
-    "D3.single",
     "One prompt: the policy of higher pass@1 has the higher pass@k",
     statement=r"p \le p' \;\Rightarrow\; 1-(1-p)^k \le 1-(1-p')^k",
     source=Source("ours", "shared strategies"),
@@ -125,7 +124,6 @@ SINGLE = theorem(
 TWO_STRATEGIES = example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10)
 
 SHARED = refuted(
-    "D3.shared",
     "Strategies shared by two prompts: training that raises pass@1 never lowers pass@k: refuted",
     statement=r"q_g \propto q\,e^{g w},\; w_s = \sum_t \rho_t c_{ts} \;\Rightarrow\;"
     r" \mathrm{pass@}k(q) \le \mathrm{pass@}k(q_g), \quad"
@@ -170,7 +168,6 @@ def conditioned_on_mean_reward(q: Values, rho: Values, success: Values, k: Value
 
 
 CONDITIONED = theorem(
-    "D3.conditioned",
     "A policy of its own per prompt type: training by reward raises pass@k for every k",
     statement=r"q_t > 0,\; q_{t,g} \propto q_t\,e^{g c_t} \;\Rightarrow\;"
     r" \sum_t \rho_t\bigl(1-(1-p_t)^k\bigr) \le \sum_t \rho_t\bigl(1-(1-p_{t,g})^k\bigr)",
@@ -216,7 +213,6 @@ def pass_at_1_of_first_type(q: Values, rho: Values, success: Values, gain: Value
 
 
 RISING = theorem(
-    "D3.rising",
     "Shared strategies trained by expected reward, to q e^{g w}: pass@1 is no lower at a larger g",
     statement=r"q > 0,\; q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
     r" \sum_s q_g(s)\,w_s \le \sum_s q_{g'}(s)\,w_s",
@@ -281,7 +277,6 @@ THREE_TYPES = example(
 )
 
 LIMIT = theorem(
-    "D3.limit",
     "Shared strategies trained to q e^{g w}, one best by a gap: bounds of pass@k about w* = max_s w_s",
     statement=r"q > 0,\; c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\; g \ge 0,\;"
     r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
@@ -320,7 +315,6 @@ def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
 
 
 COVERAGE = theorem(
-    "D3.coverage",
     "max_s w_s < 1 = lim_k pass@k of the base, where each type is solved by some strategy, none by all",
     statement=r"q, \rho > 0,\; \forall t\,\exists s\; c_{ts} = 1,\; \forall s\,\exists t\; c_{ts} = 0:\quad"
     r" \max_s w_s < 1,\qquad \mathrm{pass@}k(q) \ge 1 - (1 - \min_t p_t)^k \to 1",

@@ -49,7 +49,6 @@ def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
 
 
 UNBIASED = theorem(
-    "D1.unbiased",
     "E_c[1 - C(n-c,k)/C(n,k)] = 1 - (1-p)^k for c ~ Binomial(n, p)",
     statement=r"\sum_{c=0}^n \binom nc p^c (1-p)^{n-c} \Bigl(1 - \binom{n-c}{k}/\binom nk\Bigr) = 1-(1-p)^k",
     source=Source("chen2021codex", "pass@k"),
@@ -92,7 +91,6 @@ def with_replacement(k: Values, spare: Values, correct: Values) -> Values:
 
 
 PRODUCT = theorem(
-    "D1.product",
     "1 - prod_{i=n-c+1..n} (1 - k/i) = 1 - C(n-c,k)/C(n,k)",
     statement=r"1 - \prod_{i=n-c+1}^{n}\Bigl(1-\frac ki\Bigr) = 1 - \binom{n-c}{k}/\binom nk,"
     r"\quad = 1 \text{ if } n-c < k",
@@ -125,7 +123,6 @@ def mean_pass_at_k(p: Values, k: Values) -> Values:
 
 
 EXACT = theorem(
-    "D1.exact",
     "pass@k of a prompt set is the mean over prompts of 1 - (1-p)^k",
     statement=r"\mathrm{pass@}k = \mathrm{E}_x\,\mathrm{P}(\text{some of } k \text{ draws passes})"
     r" = \mathrm{E}_x[1-(1-p_x)^k]",
@@ -162,7 +159,6 @@ def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
 
 
 DISTINCT = theorem(
-    "D2.distinct",
     "Expected distinct valid outputs in k draws: sum over Y1 of 1 - (1-q)^k",
     statement=r"\mathrm{E}\,|\{y_1,\dots,y_k\} \cap Y_1| = \sum_{y \in Y_1} 1-(1-q(y))^k",
     source=Source("ours", "linearity"),
@@ -208,7 +204,6 @@ def policy_then_uniform(q: Values, k: Values) -> Values:
 FOUR_OUTCOMES = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=".3")
 
 UNIFORM = theorem(
-    "D2.uniform",
     "Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at a fixed pass rate, k >= 2",
     statement=r"1-(1-\mu)^k \;\le\; \sum_{Y_1} 1-(1-q)^k \;\le\; |Y_1|\,\bigl(1-(1-\mu/|Y_1|)^k\bigr),"
     r" \quad \mu = q(Y_1)",
@@ -236,7 +231,6 @@ def averaged_with_invalid(q: Values, valid: Values, k: Values, share: Values) ->
 
 
 SCHUR = theorem(
-    "D2.schur",
     "A T-transform of two valid masses never lowers the expected distinct valid outputs",
     statement=r"D_k(q) \le D_k(Tq),\quad T = (1-t)\,I + t\,(y\,y') \text{ with } y, y' \in Y_1,\; k \ge 2",
     source=Source("ours", "concavity"),
@@ -249,7 +243,6 @@ SCHUR = theorem(
 
 
 ONCE = theorem(
-    "D2.once",
     "With one draw a T-transform of two valid masses changes nothing: k >= 2 is needed",
     statement=r"D_1(Tq) = D_1(q) = q(Y_1)",
     source=Source("ours", "concavity"),

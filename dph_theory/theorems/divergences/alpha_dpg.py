@@ -39,7 +39,6 @@ def descents_to_filtered(pi: Values, base: Values, valid: Values) -> Values:
 
 
 GRADIENT = theorem(
-    "B7.gradient",
     "The alpha-DPG reward's policy gradient is -grad D_alpha(pi || p_*)",
     statement=r"E_\pi[R\,\nabla\log\pi] = -\nabla D_{f_\alpha}(\pi\|p_*),\quad"
     r" R(y) = \tfrac{1}{\alpha}\big((p_*(y)/\pi(y))^\alpha - 1\big)",
@@ -74,7 +73,6 @@ def least_reward(valid: Values, alpha: Values) -> Values:
 
 
 INVALID = theorem(
-    "B7.invalid",
     "On invalid outcomes the alpha-DPG reward is -1/alpha",
     statement=r"v(y) = 0 \implies R(y) = -1/\alpha",
     source=Source("kruszewski2026whatever"),
@@ -98,7 +96,6 @@ def kldpg_descent(pi: Values, base: Values, valid: Values) -> Values:
 
 
 KLDPG = theorem(
-    "B7.kldpg",
     "KL-DPG's policy gradient is -grad KL(p_* || pi)",
     statement=r"E_\pi[(p_*/\pi - 1)\,\nabla\log\pi] = -\nabla\,\mathrm{KL}(p_*\|\pi)",
     source=Source("go2023fdpg"),
@@ -129,7 +126,6 @@ def linear_rate(pi: Values, target: Values, alpha: Values) -> Values:
 
 
 RATE = theorem(
-    "B7.rate",
     "alpha-DPG's reward of a correct answer is within (1-alpha) (log z)^2 max(1, z)/2 of KL-DPG's",
     statement=r"\big|R_\alpha(y) - (z - 1)\big| \le (1-\alpha)\,\tfrac12\log^2 z\,\max(1, z),\quad"
     r" z = p_*(y)/\pi(y) > 0",
@@ -180,7 +176,6 @@ def cost_of_both(pi: Values, base: Values, valid: Values) -> Values:
 
 
 ZERO = theorem(
-    "B7.zero",
     "D_alpha(pi || p_*), by its valid and its invalid part, is at least (1 - mu)/alpha",
     statement=r"D_{f_\alpha}(\pi\|p_*) = \frac{1 - \mu^{1-\alpha}}{\alpha(1-\alpha)}"
     r" + \mu^{1-\alpha} D_{f_\alpha}(\pi(\cdot|Y_1)\|p_*) \ge \tfrac{1-\mu}{\alpha},"
@@ -228,7 +223,6 @@ def drive(
 
 
 GROUP = refuted(
-    "B7.group",
     "The base rate from the same four answers drives as the known one does: refuted",
     statement=r"E\Big[\tfrac1G \sum_i A_i\,(1_{y_i = r} - 1_{y_i = c})\Big] \text{ is the same for }"
     r" Z = A_1 \text{ and for } Z = \tfrac1G \sum_i v_i a(y_i)/\pi(y_i),\quad"

@@ -68,7 +68,6 @@ def generator_on_fresh_samples(pi: Values, ref: Values) -> Values:
 
 
 MEAN = theorem(
-    "B8.mean",
     "Generator form and definition form are both unbiased for D_f",
     statement=r"E_{y\sim\pi_{ref}}[f(u)] = E_{y\sim\pi}[f(u)/u] = D_f(\pi\|\pi_{ref}),\quad \pi > 0",
     source=Source("li2025choice", "generator and definition form"),
@@ -108,7 +107,6 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
 
 
 GAP = theorem(
-    "B8.gap",
     "Outcomes with u > 1 give the generator form more variance, those with u < 1 less",
     statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] - \mathrm{Var}_\pi[f(u)/u] = E_{ref}[(1 - 1/u) f(u)^2],"
     r"\quad \pi > 0",
@@ -163,7 +161,6 @@ def in_the_long_run(pi: Values, ref: Values, updates: Values) -> Values:
 
 
 COST = theorem(
-    "B8.cost",
     "At equal error over T updates the generator form costs Var_g/(2 Var_d) (1 + (1+c)/T) as much",
     statement=r"\frac{C_g}{C_d} = \frac{N_g (c + 1) + T N_g}{2 T N_d} ="
     r" \frac{\mathrm{Var}_{\pi_{ref}}[f(u)]}{2\,\mathrm{Var}_\pi[f(u)/u]}\Big(1 + \frac{1 + c}{T}\Big),"
@@ -195,7 +192,6 @@ stored_variance = partial(generator_variance, divergences=COVERING)
 fresh_variance = partial(definition_variance, divergences=COVERING)
 
 VARIANCE = refuted(
-    "B8.variance",
     "'The generator form never has the larger variance': refuted, forward KL and JS alike",
     statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] \le \mathrm{Var}_\pi[f(u)/u],\quad f \text{ with } f'(1) = 0",
     source=Source("ours"),
@@ -235,7 +231,6 @@ def gradients(pi: Values, ref: Values) -> Values:
 
 
 AUTOGRAD = theorem(
-    "B8.autograd",
     "Autograd of f(u) on stored reference samples is the exact gradient of D_f(pi||ref)",
     statement=r"\mathbb{E}_{y\sim\pi_{ref}}[\nabla_\theta f(u(y))] = \nabla_\theta D_f(\pi\|\pi_{ref})",
     source=Source("ours", "exact enumeration"),
@@ -284,7 +279,6 @@ def third_order(ref: Values, q: Values, step: Values) -> Values:
 
 
 CURVATURE = theorem(
-    "B9.curvature",
     "Near pi = ref every f-divergence is f''(1)/2 chi-squared",
     statement=r"\Big|D_f(\pi\|\pi_{ref}) - \tfrac{f''(1)}{2}\chi^2(\pi\|\pi_{ref})\Big| \le"
     r" \tfrac{f''(1)}{3}\,\tfrac{\epsilon^3}{(1-\epsilon)^3}\,E_{ref}\big|\tfrac{q}{\pi_{ref}} - 1\big|^3,"
@@ -332,7 +326,6 @@ def coefficient_remainder(ref: Values, q: Values, step: Values) -> Values:
 
 
 COEFFICIENTS = theorem(
-    "B9.coefficients",
     "Fair comparison: equal eta f''(1), so twice the eta for Jensen-Shannon, the same for alpha",
     statement=r"\Big|\mathrm{KL}(\pi_{ref}\|\pi) - \tfrac{1}{f''(1)} D_f(\pi\|\pi_{ref})\Big| \le"
     r" \tfrac16\,\tfrac{\epsilon^3}{(1-\epsilon)^4}\,E_{ref}\big|\tfrac{q}{\pi_{ref}} - 1\big|^3,"
@@ -363,7 +356,6 @@ def scaled_gap(base_rate: Values, eta: Values) -> Values:
 
 
 STRONG = theorem(
-    "B9.strong",
     "Large KL coefficient eta: forward and reverse KL of equal curvature agree to order 1/eta^2",
     statement=r"|\mu_{fwd}(\eta) - \mu_{rev}(\eta)| \le \frac{A_0 A_1}{\eta(\eta - 1)},\quad \eta > 1",
     source=Source("ours"),
@@ -382,7 +374,6 @@ def gap_and_reverse_bound(base_rate: Values, eta: Values) -> Values:
 
 
 WEAK = theorem(
-    "B9.weak",
     "Small KL coefficient eta: forward KL lifts a rare success to 1 - eta, reverse KL by e^{1/eta}",
     statement=r"1 - \eta \le \mu_{fwd}(\eta) - \mu_{rev}(\eta) + A_1 e^{1/\eta}",
     source=Source("ours"),

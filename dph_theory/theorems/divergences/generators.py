@@ -71,7 +71,6 @@ SQUARED_LOG_AS_GENERATOR = neighbour(
 )
 
 CONVEX = theorem(
-    "B1.convex",
     "Every smooth generator is convex with f(1) = 0",
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0,\quad f \in \{-\log u,\; u\log u,\;"
     r" u\log u - (u+1)\log\tfrac{u+1}{2},\; \tfrac{u^{1-\alpha} - (1-\alpha)u - \alpha}{\alpha(\alpha-1)},"
@@ -93,7 +92,6 @@ CONVEX = theorem(
 
 
 VARIATION = theorem(
-    "B1.variation",
     "Total variation's generator is convex with f(1) = 0",
     statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0, \quad f(u) = \tfrac12 |u - 1|",
     source=Source("li2025choice", "generators"),
@@ -125,7 +123,6 @@ def mean_generator(pi: Values, ref: Values) -> Values:
 
 
 NONNEGATIVE = theorem(
-    "B1.nonnegative",
     "Of positive policies, an f-divergence is at least each outcome's term, and 0 only at pi = ref",
     statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
     r" g(u) = f(u) - f'(1)(u-1),\quad g > 0 \text{ off } 1,\; \pi > 0:\; D_f = 0 \iff \pi = \pi_{ref}",
@@ -194,7 +191,6 @@ def jensen_shannon_itself(pi: Values, ref: Values) -> Values:
 
 
 TEXTBOOK = theorem(
-    "B1.textbook",
     "The generators give KL both ways, KL to the mixture twice, and the alpha closed form",
     statement=r"E_{ref}[-\log u] = \mathrm{KL}(\pi_{ref}\|\pi),\;"
     r" E_{ref}[u\log u] = \mathrm{KL}(\pi\|\pi_{ref}),\;"
@@ -251,7 +247,6 @@ def stated(h: Values) -> Values:
 
 
 CURVATURE = theorem(
-    "B1.curvature",
     "f''(1) is 1 for both KLs and alpha, 1/2 for the Jensen-Shannon generator",
     statement=r"\frac{f(1+h\epsilon) + f(1-h\epsilon)}{(h\epsilon)^2} \to f''(1),\quad"
     r" f''_{KL}(1) = f''_{\alpha}(1) = 1,\; f''_{JS}(1) = \tfrac12",
@@ -296,7 +291,6 @@ def rates(pi: Values, ref: Values) -> Values:
 
 
 LIMITS = theorem(
-    "B1.limits",
     "alpha D_alpha is within (1-alpha) S/2 of KL(ref||pi), (1-alpha) D_alpha within alpha S/2 of KL(pi||ref)",
     statement=r"|\mathrm{KL}(\pi_{ref}\|\pi) - \alpha D_\alpha| \le \tfrac{1-\alpha}{2} S,\quad"
     r" |\mathrm{KL}(\pi\|\pi_{ref}) - (1-\alpha) D_\alpha| \le \tfrac{\alpha}{2} S,\quad"
@@ -330,7 +324,6 @@ def reversed_divergences(pi: Values, ref: Values) -> Values:
 ALPHA_FAMILY = tuple(map(alpha_divergence, ALPHAS))
 
 REVERSAL = theorem(
-    "B1.reversal",
     "D_f(pi||ref) is the reversed divergence of ref from pi; alpha becomes 1 - alpha",
     statement=r"D_f(\pi\|\pi_{ref}) = D_{\tilde f}(\pi_{ref}\|\pi),\quad \tilde f(u) = u f(1/u),"
     r"\quad \tilde f_\alpha = f_{1-\alpha},\; \pi > 0",
@@ -370,7 +363,6 @@ def mean_half_squared_log(pi: Values, ref: Values) -> Values:
 
 
 PROCESSING = theorem(
-    "B1.processing",
     "Merging outcomes does not increase a divergence of positive policies, where f'' >= 0",
     statement=r"f'' \ge 0,\; \pi > 0:\quad D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref})"
     r" \text{ for } T \text{ that merges outcomes}",
@@ -410,7 +402,6 @@ def bound(pi: Values, ref: Values) -> Values:
 
 
 FORGETTING = theorem(
-    "B1.forgetting",
     "The Jensen-Shannon generator's divergence of positive policies: D <= 2 log 2 TV <= 2 log 2",
     statement=r"\pi > 0:\quad D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
     source=Source("li2025choice", "generators"),
@@ -444,7 +435,6 @@ def only_first_term_misprinted(pi: Values, ref: Values) -> Values:
 
 
 GENERATOR = refuted(
-    "B2.misprint",
     "u log(u/2) - (u+1)/2 log((u+1)/2) as a Jensen-Shannon generator: refuted",
     statement=r"f(1) = 0,\; E_{ref}[f(u)] \ge 0 \quad\text{for}\quad"
     r" f(u) = u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}",
@@ -454,8 +444,8 @@ GENERATOR = refuted(
     examples=(FAR_PAIR.giving(lhs="0", rhs="-.4225501102867"),),
     coq="no_generator",
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
-    " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"
-    " is another divergence less log 2 (generators.value).",
+    " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative"
+    " (generators.nonnegative); the misprint is another divergence less log 2 (generators.value).",
     false=(neighbour("only the first term misprinted", rhs=only_first_term_misprinted),),
 )
 
@@ -465,7 +455,6 @@ def difference_of_kls(pi: Values, ref: Values) -> Values:
 
 
 VALUE = theorem(
-    "B2.value",
     "The misprint computes KL(pi||ref) - KL(m||ref) - log 2, least at pi = ref",
     statement=r"E_{ref}[u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}]"
     r" = \mathrm{KL}(\pi\|\pi_{ref}) - \mathrm{KL}(m\|\pi_{ref}) - \log 2,\;"

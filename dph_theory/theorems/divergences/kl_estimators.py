@@ -2,6 +2,7 @@
 
 k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they minimise different
 ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward the reverse KL.
+Of sequences k2 in the loss leaves out the KL of the tokens to come, which k1 in the reward has.
 """
 
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from ...divergences import FORWARD_KL, REVERSE_KL, stacked
 from ...numeric.elementary import Values, trailing
 from ...references import Source
 from ...verification.charts import chart, example, simplex
-from ...verification.statement import Side, Theorem, neighbour, scaled, theorem
+from ...verification.statement import Side, Theorem, neighbour, refuted, scaled, theorem
 from .._estimators import K1, K2, K3
 from .._policies import FAR_PAIR, PI_REF
+from .._token_pairs import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
@@ -30,7 +32,6 @@ def reverse_kl(pi: Values, ref: Values) -> Values:
 
 
 VALUES = theorem(
-    "B6.values",
     "As values, k1 and k3 are unbiased for the reverse KL",
     statement=r"E_\pi[-\log r] = E_\pi[r - 1 - \log r] = \mathrm{KL}(\pi\|\pi_{ref}),\; r = \pi_{ref}/\pi,"
     r"\; \pi > 0",
@@ -50,11 +51,10 @@ VALUES = theorem(
 
 
 def gradient_entry(
-    name: str, title: str, statement: str, sides: tuple[Side, Side], value: str, **fields: Any
+    title: str, statement: str, sides: tuple[Side, Side], value: str, **fields: Any
 ) -> Theorem:
     """An entry that says which gradient an estimator gives."""
     return theorem(
-        f"B6.{name}",
         title,
         statement=statement,
         source=SOURCE,
@@ -66,9 +66,8 @@ def gradient_entry(
 
 
 FORWARD_TOO: dict[str, Any] = {"rhs": FORWARD_KL.gradient}
-GRADIENTS = (
-    gradient_entry(
-        "nothing",
+GRADIENTS = {
+    "nothing": gradient_entry(
         "k1 as a loss has expected gradient zero",
         r"E_\pi[\nabla(-\log r)] = E_\pi[\nabla\log\pi] = 0 \quad\text{(samples fixed)}",
         (K1.loss_gradient, lambda pi: 0 * pi),
@@ -76,8 +75,7 @@ GRADIENTS = (
         coq="k1_in_the_loss",
         false=(neighbour("k1 as a loss minimises the reverse KL", rhs=REVERSE_KL.gradient),),
     ),
-    gradient_entry(
-        "squared",
+    "squared": gradient_entry(
         "k2 as a loss gives the exact reverse-KL gradient",
         r"E_\pi[\nabla\tfrac12(\log r)^2] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})"
         r" \quad\text{(samples fixed)}",
@@ -89,8 +87,7 @@ GRADIENTS = (
             neighbour("log(r)^2 without its half", lhs=scaled(K2.loss_gradient, 2)),
         ),
     ),
-    gradient_entry(
-        "forward",
+    "forward": gradient_entry(
         "k3 as a loss gives the gradient of the FORWARD KL",
         r"E_\pi[\nabla(r - 1 - \log r)] = \nabla\,\mathrm{KL}(\pi_{ref}\|\pi)"
         r" \quad\text{(samples fixed)}",
@@ -108,8 +105,7 @@ GRADIENTS = (
             ),
         ),
     ),
-    gradient_entry(
-        "corrected",
+    "corrected": gradient_entry(
         "k3 times the importance ratio gives the exact reverse-KL gradient",
         r"E_{\pi_{old}}\big[\nabla\tfrac{\pi}{\pi_{old}}(r - 1 - \log r)\big]_{\pi_{old} = \pi}"
         r" = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
@@ -121,8 +117,7 @@ GRADIENTS = (
             neighbour("the corrected form gives the forward-KL gradient", **FORWARD_TOO),
         ),
     ),
-    gradient_entry(
-        "reward",
+    "reward": gradient_entry(
         "k1 inside the reward gives the exact reverse-KL gradient",
         r"E_\pi[(-\log r)\,\nabla\log\pi] = \nabla\,\mathrm{KL}(\pi\|\pi_{ref})",
         (K1.reward_gradient, REVERSE_KL.gradient),
@@ -134,7 +129,7 @@ GRADIENTS = (
             neighbour("k3 in the reward does as well", lhs=K3.reward_gradient),
         ),
     ),
-)
+}
 
 
 def by_autograd(pi: Values, ref: Values) -> Values:
@@ -163,7 +158,6 @@ def as_hoped(pi: Values, ref: Values) -> Values:
 
 
 AUTOGRAD = theorem(
-    "B6.autograd",
     "Autograd on policy samples: k1 gives nothing, k3 the FORWARD KL, the others the reverse KL",
     statement=r"\mathbb{E}_{y\sim\pi}[\nabla_\theta \ell(y)] = 0,\; \nabla\mathrm{KL}(\pi\|\pi_{ref}),\;"
     r" \nabla\mathrm{KL}(\pi_{ref}\|\pi),\; \nabla\mathrm{KL}(\pi\|\pi_{ref}),\;"
@@ -175,4 +169,58 @@ AUTOGRAD = theorem(
     needs="torch",
     examples=(FAR_PAIR,),
     false=(neighbour("every form minimises the reverse KL", rhs=as_hoped),),
+)
+
+
+def k2_gradient(first: Values, ref_first: Values) -> Values:
+    """The first token's expected gradient of k2 in the loss, prefixes as sampled."""
+    return K2.loss_gradient(first, ref_first)
+
+
+def with_half_to_come(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return k2_gradient(first, ref_first) + kl_to_come(first, second, ref_second, 0.5)
+
+
+LOSS = refuted(
+    "k2 in the loss equals k1 in the reward: refuted for sequences",
+    statement=r"\nabla \textstyle\sum_t E_{s_t}\tfrac12\log^2\tfrac{\pi}{\pi_{ref}} = \nabla\,"
+    r"\mathrm{KL}(\pi\|\pi_{ref}) \text{ of whole answers}",
+    source=Source("liu2025rethinking", "as summarised; the paper was not read"),
+    on=FIRST_AND_SECOND,
+    equal=(k2_gradient, first_token_gradient),
+    examples=(FIRST_DIFFERS,),
+    note="True for answers of one token (kl_estimators.squared). For sequences the loss leaves out the KL"
+    " of the tokens"
+    " to come (kl_estimators.future), and its stationary policy is another one (token_penalties.stationary).",
+    false=(neighbour("half of the KL to come is in it", lhs=with_half_to_come),),
+)
+
+
+def with_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return REVERSE_KL.gradient(first, ref_first) + kl_to_come(first, second, ref_second)
+
+
+def with_uncentred_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return REVERSE_KL.gradient(first, ref_first) + first * REVERSE_KL(second, ref_second)
+
+
+FUTURE = theorem(
+    "The gradient of the KL of sequences is the token one plus the centred KL of the tokens to come",
+    statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) ="
+    r" \nabla_{\theta_x}\mathrm{KL}(\pi_1\|\pi_{ref,1})"
+    r" + \pi_1(x)\big(K_x - E_{\pi_1} K\big),\; K_x \text{ the KL after } x,\; \pi > 0",
+    source=Source("tang2025pitfalls", "known; also yao2026future"),
+    on=FIRST_AND_SECOND,
+    equal=(first_token_gradient, with_future),
+    examples=(
+        example(
+            first=".5 .3 .2",
+            second=[".5 .3 .2", ".2 .7 .1", ".3 .3 .4"],
+            ref_first=".3 .3 .4",
+            ref_second=[".2 .4 .4", ".6 .3 .1", ".25 .25 .5"],
+            value=".1973024929842 .0071862295951 -.2044887225793",
+        ),
+    ),
+    coq="kl_to_come",
+    false=(neighbour("the KL to come not centred", rhs=with_uncentred_future),),
 )

@@ -31,7 +31,6 @@ NEARLY_EVEN = example(pi=".501 .499", ref=".5 .5")
 """Nearly equal distributions, at which the bounds are nearly attained."""
 
 KL = theorem(
-    "B4.kl",
     "Pinsker: TV^2 <= KL/2, in both directions",
     statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \tfrac12 D_f,\quad"
     r" D_f \in \{\mathrm{KL}(\pi_{ref}\|\pi),\; \mathrm{KL}(\pi\|\pi_{ref})\},\; \pi > 0",
@@ -51,7 +50,6 @@ KL = theorem(
 
 
 JS = theorem(
-    "B4.js",
     "TV^2 <= D_JS for the Jensen-Shannon generator (twice the divergence)",
     statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \mathrm{KL}(\pi\|m) +"
     r" \mathrm{KL}(\pi_{ref}\|m),\quad \pi > 0",
@@ -70,7 +68,6 @@ JS = theorem(
 FAMILY = {alpha: alpha_divergence(alpha) for alpha in (-1, -0.5, 0.25, 0.5, 1.5, 2)}
 
 ALPHA = theorem(
-    "B4.alpha",
     "TV^2 <= D_alpha/2 for alpha in [-1, 2]",
     statement=r"\mathrm{TV}^2 \le \frac{D_\alpha}{2 f''(1)} = \tfrac12 D_\alpha,\quad \alpha \in [-1, 2]",
     source=Source("gilardoni2010pinsker", "alpha in [-1, 2]"),

@@ -52,7 +52,6 @@ def mean_loss(sampler: Values, pi: Values, ref: Values, c: Values) -> Values:
 
 
 GAUGE = theorem(
-    "B3.gauge",
     "f + c(u-1) is the same divergence under samples from ref",
     statement=r"E_{ref}[f(u) + c(u-1)] = D_f(\pi\|\pi_{ref}) \quad\text{for every } c",
     source=Source("ours", "gauge"),
@@ -133,7 +132,6 @@ def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
 
 
 MINIMISER = theorem(
-    "B3.minimiser",
     "On correct samples f + c(u-1) has the minimiser m p_* on Y1, f'(m/A1) + c = 0, m capped at 1",
     statement=r"-E_{p_*}[f(u) + c(u-1)] \le -f(m/A_1) - c(m/A_1 - 1),\quad u = \pi/a,\quad"
     r" f'(m/A_1) + c = 0 \text{ or } m = 1,\quad \text{equality at } \pi = m p_* \text{ on } Y_1",
@@ -200,7 +198,6 @@ def stated_masses(
 
 
 TARGETS = theorem(
-    "B3.targets",
     "On correct samples -log u targets p_*, k3 mass A1, u log u mass A1/e, JS and alpha mass A1",
     statement=r"\arg\min_{\pi > 0 \text{ on } Y_1} E_{p_*}[f(u)] = m\,p_* \text{ on } Y_1:"
     r"\; m = 1\;(-\log u),"
@@ -251,7 +248,6 @@ def to_the_base(pi: Values, base: Values, valid: Values) -> Values:
 
 
 FILTERED = theorem(
-    "B3.filtered",
     "-log u on correct samples is forward KL to the filtered model, plus log A1",
     statement=r"E_{p_*}\Big[\sum_t -\log u_t\Big] = E_{p_*}[-\log u] = \mathrm{KL}(p_*\|\pi) + \log A_1,"
     r"\quad \text{so its minimiser is } p_*",
@@ -306,7 +302,6 @@ def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values
 
 
 TOKENS = theorem(
-    "B3.tokens",
     "Per token on correct samples, any f >= 0 zero only at u = 1 is least at pi = a on Y1, mass A1",
     statement=r"E_{p_*}\Big[\sum_t f(u_t)\Big] \ge \max_{y \in Y_1,\, t} |p_*(y) f(u_t)| \ge 0"
     r" \text{ with equality} \iff \pi = a \text{ on } Y_1,"
@@ -340,7 +335,6 @@ def distance_of_mass(pi: Values, base: Values, valid: Values, target: Mass = bas
 
 
 MASS = theorem(
-    "B3.mass",
     "A small token loss k2 on correct samples holds the mass on Y1 near A1",
     statement=r"\frac{\min_{Y_1} p_*}{2T} \log^2\frac{\pi(Y_1)}{A_1}"
     r" \le E_{p_*}\Big[\sum_{t\le T} \tfrac12\log^2 u_t\Big],\quad T = 3",

@@ -89,7 +89,6 @@ def spread_by_formula(base: Values, beta: Values) -> Values:
 
 
 COEFFICIENT = theorem(
-    "G1.coefficient",
     "At p_beta an answer's coefficient is 0 with the KL in the reward, and -beta KL with k2 in the loss",
     statement=r"v - \beta\log u - E_{p_\beta}(v - \beta\log u) = 0, \quad"
     r" v - V - \beta\log u = -\beta\,\mathrm{KL}(p_\beta\|a), \qquad u = p_\beta/a",
@@ -98,7 +97,7 @@ COEFFICIENT = theorem(
     equal=(coefficients, zero_and_cost),
     examples=(FOUR_ANSWERS.giving(value=" ".join(["0 -.234005297831"] * 4)),),
     floor=1.0,
-    note="Plain k3 has a mean of zero at its own stationary policy (E1), and so no such noise;"
+    note="Plain k3 has a mean of zero at its own stationary policy, and so no such noise;"
     " std-normalised, advantages keep size one on differences that vanish, and the noise stays whatever the"
     " form.",
     coq="coefficients",
@@ -111,7 +110,6 @@ COEFFICIENT = theorem(
 )
 
 SPREAD = theorem(
-    "G1.spread",
     "With k2 or the corrected k3 in the loss a log ratio's stationary variance is eta beta KL^2/N",
     statement=r"\mathrm{Var}\, s = \tfrac{\eta}{N}\,\beta\,\mathrm{KL}(p_\beta\|a)^2,"
     r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
@@ -151,7 +149,6 @@ def falling_with_distance(base: Values, valid: Values, beta: Values, push: Value
 
 
 TRAP = theorem(
-    "G2.trap",
     "Std-normalised, the KL in the reward moves as much at any distance from the stationary policy",
     statement=r"\frac{r_i - \bar r}{\sigma_r} = -\frac{t_i - \bar t}{\sigma_t}, \quad"
     r" r = v - \beta\log(\pi/a),\ \pi \propto p_\beta\, e^{\epsilon t},\ \epsilon > 0",
@@ -199,7 +196,6 @@ def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
 
 
 GROWTH = theorem(
-    "G3.growth",
     "Without a KL the log ratio of two correct answers grows as a power of the odds of being correct",
     statement=r"\frac{d\log s}{d\log O} = g = \frac{n_0}{n_0 + K}, \quad O = \frac{V}{1-V},\ s \to 0",
     source=Source("ours", "finite training"),
@@ -233,7 +229,6 @@ def in_closed_form(rate: Values, gained: Values, valid: Values, invalid: Values,
 
 
 DRIFT = theorem(
-    "G3.drift",
     "Up to the odds O_T, reinforcing correct answers alone drives two equal ones apart by a closed form",
     statement=r"\mathrm{Var}\,s = \frac{\eta}{N}\Big[(O_T/O_1)^{2g} - 1"
     r" + \tfrac{2g}{1-2g}\big(O_T - O_1 (O_T/O_1)^{2g}\big)\Big]",
@@ -264,7 +259,6 @@ def slope_of_pass_rate(policy: Values, valid: Values) -> Values:
 
 
 FREE = theorem(
-    "G4.free",
     "Every baseline has the same expected update, that of the pass rate, and so the same speed",
     statement=r"E_\pi\,(v - c)\,\nabla\log\pi = \nabla V \quad \text{for every } c",
     source=Source("ours", "finite training"),
@@ -308,7 +302,6 @@ def by_all_answers(rate: Values, baseline: Values) -> Values:
 
 
 BASELINE_NOISE = theorem(
-    "G4.noise",
     "What a draw adds to the drift of equal correct answers goes with (1 - c)^2: nothing with c = 1",
     statement=r"E\,\big[(v-c)\,\partial_s\log\pi\big]^2 = \tfrac{2V}{K}(1-c)^2, \quad K = 2",
     source=Source("ours", "finite training"),
@@ -361,7 +354,6 @@ def without_the_path(noise: Values, step: Values) -> Values:
 
 
 ADJOINT = theorem(
-    "G5.adjoint",
     "The spread of a measure over seeds is a sum over steps, by the adjoint of the expected-gradient run",
     statement=r"\mathrm{Var}\,s(\theta_T) = \sum_t \eta^2\lambda_t^\top C_t\lambda_t, \quad"
     r" \lambda_T = \nabla s,\ \lambda_t = (I + \eta H_t)^\top\lambda_{t+1}",
@@ -404,7 +396,6 @@ def entropy_change_by_curvature(policy: Values) -> Values:
 
 
 ENTROPY_NOISE = theorem(
-    "G6.noise",
     "Random rewards change entropy by noise: half the trace of its Hessian times the score's spread",
     statement=r"E\,\Delta H = \tfrac{\eta^2\,\mathrm{Var}A}{2N}\,\mathrm{tr}\big(\nabla^2 H\,"
     r"(\mathrm{diag}\,p - pp^\top)\big) + O(\eta^3)",
@@ -436,7 +427,6 @@ def entropy_after_updates(policy: Values, step: Values, clip: float = np.inf) ->
 
 
 UPPER = refuted(
-    "G6.upper",
     "Under random rewards the upper clip lowers entropy whatever the policy: refuted",
     statement=r"E\,H(\text{ratios above 1.2 clipped}) \le E\,H(\text{not clipped})",
     source=Source("ours", "on arXiv 2509.26114, as summarised"),

@@ -20,6 +20,10 @@ Annealing beta.
 
 Each p_beta has the base's proportions of correct answers. A run that follows a falling beta slowly is never
 asked to change them: what a small beta from the start loses on the way, it need not lose.
+
+An entropy bonus.
+
+On whole answers it has a stationary policy that no base enters: correct answers are equally likely there.
 """
 
 import numpy as np
@@ -63,7 +67,6 @@ def updated_from_base(
 
 
 FIXED = theorem(
-    "G7.fixed",
     "The stationary policy of one update a batch is a fixed point of several, with any clipping",
     statement=r"\theta_{k+1} = \theta_k + \eta\,\nabla E_{\rho}\,\mathrm{clip}(\pi_k/\rho)\,c = \theta_k"
     r" \quad\text{at } \rho = \pi_0 = p_\beta",
@@ -110,7 +113,6 @@ def update_without_baseline(base: Values, valid: Values, beta: Values, weight: V
 
 
 REWARD = theorem(
-    "G8.reward",
     "With the KL in the reward and its mean as baseline, p_beta is stationary whatever answers weigh",
     statement=r"\sum_y p_\beta(y)\, w_y\, (r_y - E_{p_\beta} r)\,\nabla\log\pi(y) = 0,"
     r" \quad r = v - \beta\log(p_\beta/a), \quad w > 0",
@@ -146,7 +148,6 @@ def at_smaller_beta(base: Values, valid: Values, beta: Values, accepted: Values,
 
 
 ERRORS = theorem(
-    "G9.law",
     "Errors that do not depend on the answer: the stationary policy of a correct verifier at beta/J",
     statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
     source=Source("ours", "finite training"),
@@ -187,7 +188,6 @@ def motion_by_surprise(base: Values, valid: Values, beta: Values) -> Values:
 
 
 MOTION = theorem(
-    "G10.motion",
     "As beta falls the stationary policy changes by the reward alone: no correct answer against another",
     statement=r"-\beta\,\frac{d \log p_\beta(y)}{d\beta} = \frac{v(y) - V_\beta}{\beta}",
     source=Source("ours", "finite training"),
@@ -200,4 +200,30 @@ MOTION = theorem(
     " where beta falls geometrically, at .2305 where it is .05 throughout.",
     coq="motion",
     false=(neighbour("by the answer's own mass too", rhs=motion_by_surprise),),
+)
+
+
+def update_at_tilted(base: Values, valid: Values, bonus: Values) -> Values:
+    """The update of E v + t H at the base tilted by e^(v/t)."""
+    policy = tilted(base, valid, bonus)
+    return expected_update(policy, valid - trailing(bonus, 1) * np.log(policy))
+
+
+def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
+    return update_at_tilted(normalised(np.ones_like(base)), valid, bonus)
+
+
+ENTROPY = theorem(
+    "With an entropy bonus t on whole answers pi ~ e^{v/t}, whatever the base, is a stationary point",
+    statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t},\quad t > 0",
+    source=Source("ours", "the atlas"),
+    on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
+    equal=(update_at_tilted_uniform, lambda base: 0 * base),
+    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
+    floor=1.0,
+    note="There correct answers are equally likely, and incorrect ones too. A bonus on the entropy of each"
+    " token is uniform token by token on what can still become correct, as t -> 0: other shares where"
+    " answers branch unevenly.",
+    coq="entropy_bonus",
+    false=(neighbour("the base's tilted model", lhs=update_at_tilted),),
 )

@@ -54,7 +54,6 @@ RANDOM_TRIPLE = example(
 )
 
 ANCHOR = theorem(
-    "C3.anchor",
     "Anchor bound: J(pi) >= J_old + (delta - max_s TV_s(pi, pi_pef) span A_pef(s, .))/(1-gamma)",
     statement=r"J(\pi) \ge J_{old} + \frac{\delta - \max_s \mathrm{TV}_s(\pi, \pi_{pef})\,"
     r"\mathrm{span} A_{pef}(s,\cdot)}{1-\gamma},\quad \delta = \min_s E_{\pi_{pef}} A_{old}(s,\cdot)",
@@ -93,7 +92,6 @@ def penalties_without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> 
 
 
 DIVERGENCE = theorem(
-    "C3.divergence",
     "Anchor bound for four divergences: penalty 2 eps_pef sqrt(max_s D_f(pi || pi_pef)/(2 f''(1)))",
     statement=r"J(\pi) \ge J_{old} + \frac{\delta - 2\epsilon_{pef}\sqrt{\alpha_2/(2f''(1))}}{1-\gamma},"
     r"\quad \alpha_2 = \max_s D_f(\pi\|\pi_{pef}),\; \pi, \pi_{pef} > 0",
@@ -123,7 +121,6 @@ def trpo_bound_and_gain(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Val
 
 
 MAXIMUM = theorem(
-    "C3.maximum",
     "The maximum of the TRPO and anchor bounds holds, and any convex combination",
     statement=r"J(\pi) \ge \max(B_{TRPO}, B_{anchor}),\quad"
     r" J(\pi) \ge w B_{TRPO} + (1-w) B_{anchor},\; 0 \le w \le 1",
@@ -172,7 +169,6 @@ def gain_over_horizon(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Va
 
 
 BEATS = theorem(
-    "C3.beats",
     "Mixed with a share w of the old policy, the anchor's bound exceeds J_old iff w c < delta",
     statement=r"\pi_w = (1-w)\,\pi_{pef} + w\,\pi_{old}:\quad (1-\gamma)(B_{anchor}(\pi_w) - J_{old})"
     r" = \delta - w\,c,\quad c = \max_s \mathrm{TV}_s(\pi_{old},\pi_{pef})\,\mathrm{span} A_{pef}(s,\cdot),"
@@ -207,7 +203,6 @@ def half_discounted(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]
 WITHOUT_GAMMA = chart(**{name: part for name, part in SMALL_TRIPLES.parts.items() if name != "gamma"})
 
 MYOPIC = theorem(
-    "C3.myopic",
     "At gamma = 0 the anchor bound never beats TRPO's",
     statement=r"\gamma = 0 \implies B_{anchor} \le B_{TRPO} = J(\pi)",
     source=Source("ours"),

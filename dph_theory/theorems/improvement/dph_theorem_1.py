@@ -38,7 +38,6 @@ def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share:
 
 
 UNDISCOUNTED = refuted(
-    "C2.undiscounted",
     "Theorem 1 without a discount says that no reference is ever better than the old policy: refuted",
     statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
     r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
@@ -63,9 +62,8 @@ NOTES = {
     " dph_theorem_1.old for what holds instead.",
 }
 
-STATED_BOUND = tuple(
-    refuted(
-        f"C2.{reading}",
+STATED_BOUND = {
+    reading: refuted(
         f"Theorem 1 in our reconstruction, delta below E_pef A_{reading}: refuted for three divergences",
         statement=r"J(\pi) \ge L_{old}(\pi) - \tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
         r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
@@ -87,7 +85,7 @@ STATED_BOUND = tuple(
         ),
     )
     for reading, policy in (("old", "old"), ("new", r"\pi"))
-)
+}
 
 
 def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -> Values:
@@ -134,7 +132,6 @@ def excess_of_stated_bound(
 
 
 GENERIC = theorem(
-    "C2.generic",
     "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
     statement=r"\pi = \pi_{old},\; \pi > 0,\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
     r" \frac{\delta}{1-\gamma} - \frac{C\gamma\epsilon_{pef}}{(1-\gamma)^2} D_f(\pi\|\pi_{pef})"

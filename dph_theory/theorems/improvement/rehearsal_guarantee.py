@@ -60,7 +60,6 @@ REWARDED_PAIR = example(
 )
 
 REFERENCE = theorem(
-    "C4.reference",
     "kl(J(pi_pef) || J(pi)) <= KL_seq(pi_pef || pi), for rewards in [0, 1]",
     statement=r"\mathrm{kl}(J(\pi_{pef})\|J(\pi)) \le \mathrm{KL}_{seq}(\pi_{pef}\|\pi) ="
     r" \sum_t E_{\pi_{pef}}\,\mathrm{KL}(\pi_{pef}(\cdot|y_{<t})\|\pi(\cdot|y_{<t})),\quad v \in [0,1]",
@@ -104,7 +103,6 @@ def exponential_guarantee(ref_tokens: list[Values], pi_tokens: list[Values]) -> 
 
 
 INVERTED = theorem(
-    "C4.inverted",
     "Rehearsal guarantee: J(pi) >= the least J with kl(J_ref || J) <= sum of token forward KLs",
     statement=r"J(\pi) \ge \min\{J : \mathrm{kl}(J(\pi_{pef})\|J) \le \mathrm{KL}_{seq}(\pi_{pef}\|\pi)\}",
     source=Source("ours"),
@@ -128,7 +126,6 @@ def guaranteed_from_base(pi: Values, base: Values) -> Values:
 FOUR_OUTCOMES = FOUR_ANSWERS.but(m=".55", rest="0 0 .4 .6", pi=".3 .25 .25 .2")
 
 FILTERED = theorem(
-    "C4.filtered",
     "J(pi) >= exp(-KL(p_* || pi)): rehearsing correct samples bounds the pass rate",
     statement=r"J(\pi) = \pi(Y_1) \ge e^{-\mathrm{KL}(p_*\|\pi)}",
     source=Source("ours"),
@@ -158,7 +155,6 @@ def rate_times_shape(m: Values, base: Values, valid: Values, pi: Values) -> Valu
 
 
 EQUALITY = theorem(
-    "C4.equality",
     "exp(-KL(p_* || pi)) is pi(Y1) iff pi = m p_* on Y1, and else smaller by exp(-KL(p_* || pi(.|Y1)))",
     statement=r"e^{-\mathrm{KL}(p_*\|\pi)} = \pi(Y_1)\,e^{-\mathrm{KL}(p_*\|\pi(\cdot|Y_1))},"
     r"\quad = \pi(Y_1) \iff \pi = m\,p_* \text{ on } Y_1,\quad \pi > 0",
@@ -256,7 +252,6 @@ SELDOM_VISITED = TWO_STEP_TASK.but(
 """The policy seldom visits the state in which it never succeeds."""
 
 HORIZON = theorem(
-    "C4.horizon",
     "kl(J_ref||J) <= the sum over any number of steps of E_ref KL(pi_pef(.|s_t) || pi(.|s_t))",
     statement=r"\mathrm{kl}(J(\pi_{pef})\|J(\pi)) \le \sum_{t<H} E_{s_t\sim\pi_{pef}}"
     r"\,\mathrm{KL}(\pi_{pef}(\cdot|s_t)\|\pi(\cdot|s_t)),\quad J = E\,v(s_H),\; v \in [0,1]",

@@ -38,7 +38,6 @@ RANDOM_STEP = example(
 )
 
 TRPO = theorem(
-    "C1.trpo",
     "TRPO: J(pi) >= L_old(pi) - 4 eps gamma TVmax^2/(1-gamma)^2",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2},"
     r"\quad \epsilon = \max|A_{old}|",
@@ -82,7 +81,6 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
 
 
 DIVERGENCE = theorem(
-    "C1.divergence",
     "Positive policies, four divergences: penalty C_f gamma eps max_s D_f/(1-gamma)^2, C_f = 2/f''(1)",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
     r"\quad C_f = 2/f''(1),\; \pi, \pi_{old} > 0",
@@ -117,7 +115,6 @@ def sharp_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 SHARP = theorem(
-    "C1.sharp",
     "The sharp form: L - J <= 4 eps gamma TV^2/((1-gamma)(1-gamma+gamma TV))",
     statement=r"L_{old}(\pi) - J(\pi) \le"
     r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})},"
@@ -144,7 +141,6 @@ def chain_penalty(gamma: Values, tv: Values, eps: Values) -> Values:
 
 
 ATTAINED = theorem(
-    "C1.attained",
     "The sharp improvement bound is attained, for every discount, TV up to 1/2 and eps",
     statement=r"\exists\,\mathrm{MDP}:\; L_{old}(\pi) - J(\pi) ="
     r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})}",
@@ -174,7 +170,6 @@ def span_and_trpo(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 SPAN = theorem(
-    "C1.span",
     "Sharper: L - J <= gamma span_s(E_pi A_old)/(1-gamma)^2 E_{d_old}[TV_s], at most TRPO's penalty",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{\gamma\,\mathrm{span}_s(E_\pi A_{old})}{(1-\gamma)^2}"
     r"\, E_{d_{old}}[\mathrm{TV}_s] \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2}",

@@ -40,7 +40,6 @@ def relaxation_without_mean(base: Values, valid: Values, beta: Values, push: Val
 
 
 RATE = theorem(
-    "E6.rate",
     "Near p_beta the flow relaxes at beta times the eigenvalues of diag(p_beta) - p_beta p_beta^T",
     statement=r"\tfrac{d}{dt}\delta\theta ="
     r" -\beta\,(\mathrm{diag}(p_\beta) - p_\beta p_\beta^\top)\,\delta\theta",
@@ -77,7 +76,6 @@ def lacking_mass(pi: Values, ref: Values) -> Values:
 
 
 ONPOLICY = theorem(
-    "E7.onpolicy",
     "On-policy reverse KL: the gradient on an answer is its own mass times its log-ratio gap",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi\|\pi_{ref}) = \pi_y\big(E_\pi\log\tfrac{\pi}{\pi_{ref}}"
     r" - \log\tfrac{\pi_y}{\pi_{ref,y}}\big)",
@@ -94,7 +92,6 @@ ONPOLICY = theorem(
 
 
 REHEARSED = theorem(
-    "E7.rehearsed",
     "Rehearsed forward KL: the gradient on an answer is ref - pi, however small its mass",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi_{ref}\|\pi) = \pi_{ref,y} - \pi_y",
     source=Source("ours", "recovery"),
@@ -118,7 +115,6 @@ def gradients_at_lost_answer(rest: Values, ref: Values, eps: float) -> Values:
 
 
 VANISHES = theorem(
-    "E7.vanishes",
     "On an answer that is lost the on-policy gradient vanishes, and the rehearsed one does not",
     statement=r"\pi_y \to 0:\quad -\partial_{\theta_y}\mathrm{KL}(\pi\|\pi_{ref}) \to 0,\quad"
     r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",

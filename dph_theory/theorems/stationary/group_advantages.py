@@ -2,11 +2,14 @@
 
 The expected on-policy gradient of a group's advantages is alpha_G(V) times the gradient of the pass rate V:
 the weight is bounded at rare successes, constant for groups of two and three, and can give one beta
-several stationary policies.
+several stationary policies. Two published forms of the weight are not it: 1/sqrt(V(1-V)) and MaxRL's of order
+G. Every weight here is found by counting.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
+from math import comb
 
 import numpy as np
 
@@ -16,10 +19,31 @@ from ...references import Source
 from ...stationary import mixed_share
 from ...verification.charts import chart, example, log_uniform, rates, uniform
 from ...verification.statement import neighbour, refuted, theorem
-from .._group_weights import expected_weight, expected_weights
 
 PASS_RATES = chart(validity=rates(low=1e-4, high=1e-4))
 SIZES = (2, 4, 5)
+
+
+def gains(size: int, scale: str) -> Values:
+    """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1; A = 0 where all rewards agree."""
+    k = np.arange(1, size)
+    spread = k / size if scale == "mean" else np.sqrt(k * (size - k) / (size * (size - 1)))
+    of_valid, of_invalid = np.zeros(size + 1), np.zeros(size + 1)
+    of_valid[1:-1], of_invalid[1:-1] = (1 - k / size) / spread, -k / size / spread
+    return of_valid[1:] - of_invalid[:-1]
+
+
+def expected_weight(size: int, validity: Values, scale: str = "std") -> Values:
+    """alpha_G(V): the gains averaged over the others' successes, Binomial(G-1, V)."""
+    total = 0 * validity
+    for k, gain in enumerate(gains(size, scale)):
+        total = total + comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
+    return total
+
+
+def expected_weights(sizes: Iterable[int], validity: Values, scale: str = "std") -> Values:
+    """The same of groups of several sizes, along a last axis."""
+    return np.stack([expected_weight(size, validity, scale) for size in sizes], axis=-1)
 
 
 def over_all_groups(validity: Values) -> Values:
@@ -55,7 +79,6 @@ def from_larger_groups(validity: Values) -> Values:
 PASS_RATE = example(validity=".25")
 
 WEIGHT = theorem(
-    "E4.weight",
     "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
     statement=r"E\,\tfrac1G\textstyle\sum_i A_i \nabla\log\pi(y_i) = \alpha_G(V) \nabla V,\quad"
     r" \alpha_G(V) = E[A|v=1] - E[A|v=0],\text{ the others' successes Binomial}(G-1, V)",
@@ -77,7 +100,6 @@ WEIGHT = theorem(
 CONSTANTS = np.array([1 / np.sqrt(2), 2 / np.sqrt(3)])
 
 CONSTANT = theorem(
-    "E4.constant",
     "alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever the pass rate",
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     source=Source("ours", "group normalisation"),
@@ -113,7 +135,6 @@ def population_weights(pace: Values, eps: float) -> Values:
 
 
 ENDS = theorem(
-    "E4.ends",
     "alpha_G(0+) = alpha_G(1-) = (G-1)/sqrt G: a group weighs rare successes boundedly",
     statement=r"\alpha_G(V) \to \tfrac{G-1}{\sqrt G} \text{ as } V \to 0 \text{ or } 1",
     source=Source("ours", "group normalisation"),
@@ -148,7 +169,6 @@ def chance_of_success(validity: Values, without: int = 1) -> Values:
 
 
 MEAN = theorem(
-    "E4.mean",
     "(r - mean)/mean weighs by [1 - (1-V)^(G-1)]/V, the slope of sum_{k<G} pass@k/k",
     statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV}"
     r" \textstyle\sum_{k=1}^{G-1} \tfrac{1-(1-V)^k}{k}",
@@ -170,7 +190,6 @@ def weights_from_half(away: Values, share: Values | float = 1.0) -> Values:
 
 
 RISES = theorem(
-    "E4.rises",
     "Std-normalised, alpha_G falls on [0, 1/2] and rises on [1/2, 1], for groups of every size",
     statement=r"\tfrac12 \le V \le W \le 1 \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W),\;"
     r" \alpha_G(1-V) \le \alpha_G(1-W)",
@@ -207,7 +226,6 @@ def drive_at_lower(low: Values, beta: Values) -> Values:
 
 
 UNIQUE = refuted(
-    "E4.unique",
     "One stationary policy for each beta under group normalisation: refuted",
     statement=r"\mu < \nu \;\Rightarrow\; \tfrac{\alpha_G(\nu)}{\beta} - \mathrm{logit}\,\nu \le"
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
@@ -252,7 +270,6 @@ def mixed_shares(validity: Values, more: int = 0) -> Values:
 
 
 MIXED = theorem(
-    "E4.mixed",
     "Where groups whose rewards agree are left out, a correct answer's KL counts with chance 1 - V^(G-1)",
     statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
     r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
@@ -266,4 +283,54 @@ MIXED = theorem(
     " all groups and .997 of mixed ones where advantages are over the population std, .9385 and .9936 where"
     " they are over the sample std, as in GRPO.",
     false=(neighbour("G others in the place of G - 1", rhs=partial(mixed_shares, more=1)),),
+)
+
+
+GROUP_SIZES = (4, 8, 64)
+
+
+def population_weight(validity: Values) -> Values:
+    return trailing(1 / np.sqrt(validity * (1 - validity)), 1)
+
+
+def rescaled_population_weight(validity: Values) -> Values:
+    """The claim's refinement by the factor that makes it exact at p = 1/2."""
+    return population_weight(validity) * expected_weights(GROUP_SIZES, np.full_like(validity, 0.5)) / 2
+
+
+DEVIATION = refuted(
+    "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted for groups of 4, 8 and 64",
+    statement=r"\alpha_G(p) = 1/\sqrt{p(1-p)}",
+    source=Source("mroueh2025grpo", "true of the population std"),
+    on=PASS_RATES,
+    equal=(partial(expected_weights, GROUP_SIZES), population_weight),
+    examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
+    note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
+    " the weight is bounded by (G-1)/sqrt G (group_advantages.ends).",
+    coq="not_the_deviation",
+    false=(neighbour("up to a factor for each group size", rhs=rescaled_population_weight),),
+)
+
+
+SMALL_SIZES = (2, 4, 8)
+
+
+def summed_slopes(validity: Values, beyond: int = 0) -> Values:
+    """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
+    powers = (1 - trailing(validity, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
+    return powers.cumsum(axis=-1)[..., [size + beyond - 1 for size in SMALL_SIZES]]
+
+
+ORDER = refuted(
+    "MaxRL's order is the group size: refuted, it is G - 1",
+    statement=r"\alpha_G(V) = \tfrac{d}{dV}\textstyle\sum_{k=1}^{G} \tfrac{1-(1-V)^k}{k}",
+    source=Source("tajwar2026maxrl", "as summarised; the paper was not read"),
+    on=PASS_RATES,
+    equal=(partial(expected_weights, SMALL_SIZES, scale="mean"), summed_slopes),
+    examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
+    note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1"
+    " (group_advantages.mean). Of r/mean"
+    " it stops at G: where groups are dropped, subtracting the mean is not free.",
+    coq="not_the_group_size",
+    false=(neighbour("order G + 1", rhs=partial(summed_slopes, beyond=1)),),
 )

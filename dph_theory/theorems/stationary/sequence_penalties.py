@@ -42,7 +42,6 @@ def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
 
 
 MIXTURE = theorem(
-    "E1.mixture",
     "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
     source=Source("ours", "stationary policies"),
@@ -66,7 +65,6 @@ def cost_of_verdicts(q: Values, base: Values, valid: Values) -> Values:
 
 
 FRONTIER = theorem(
-    "E1.frontier",
     "For every f with f'' >= 0, a positive policy costs at least what its pass rate costs",
     statement=r"f'' \ge 0,\; q > 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
     source=Source("ours", "stationary policies; data processing"),
@@ -128,7 +126,6 @@ def objective_at_stationary(base_rate: Values, progress: Values, dial: Dial = in
 PASS_RATES = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
 
 DIAL = theorem(
-    "E1.dial",
     "A pass rate inside (0, 1) is the best there iff f'(mu/A1) - f'((1-mu)/A0) = 1/beta",
     statement=r"0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m - \beta D_f(m\|A_1)"
     r" \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
@@ -179,7 +176,6 @@ def _condition(base_rate: Values, beta: Values, under_the_root: Values) -> Value
 
 
 FORWARD = theorem(
-    "E1.forward",
     "Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
     statement=r"\mu = \tfrac{\beta A_1}{L-1},\; 1-\mu = \tfrac{\beta A_0}{L}:\quad"
     r" \beta\big(\tfrac{A_0}{1-\mu} - \tfrac{A_1}{\mu}\big) = 1",
@@ -206,7 +202,6 @@ def pearson_objective_at_best(base_rate: Values, beta: Values, halves: int = 2) 
 
 
 PEARSON = theorem(
-    "E1.pearson",
     "Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
     statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
     source=Source("ours", "stationary policies"),
@@ -239,7 +234,6 @@ def failures_over_rate(
 
 
 FAILURES = theorem(
-    "E1.failures",
     "Failures die as A0 (beta/alpha)^(1/alpha): linearly under forward KL (alpha = 1)",
     statement=r"1 - \mu_\beta \sim A_0 (\beta/\alpha)^{1/\alpha} \text{ as } \beta \to 0",
     source=Source("ours", "stationary policies"),

@@ -79,7 +79,6 @@ def update_with_values_of_base(base: list[Values], verdicts: Values, beta: Value
 
 
 STATIONARY = theorem(
-    "E2.stationary",
     "At a e^{Q/beta} or beta a/(l - Q) at every prefix a token penalty's expected update is zero",
     statement=r"\nabla E_\pi v - \beta \sum_t E_{s_t}\nabla D_f(\pi(\cdot|s_t)\|a(\cdot|s_t)) = 0"
     r" \text{ at } \pi \propto a\,e^{Q/\beta} \text{ (reverse KL)},\; \pi = \tfrac{\beta a}{\ell - Q}"
@@ -112,7 +111,6 @@ def validity(base: Values, after: Values, beta: Values, divergence: FDivergence 
 
 
 VALUE = theorem(
-    "E2.value",
     "Token forward KL: V(s) = l - beta, with pi = beta a/(l - Q)",
     statement=r"\pi(t|s) = \tfrac{\beta a(t|s)}{\ell - Q(s,t)},\; \sum_t \pi(t|s) = 1"
     r" \;\Rightarrow\; \sum_t \pi(t|s) Q(s,t) = \ell - \beta",
@@ -150,7 +148,6 @@ def forward_limit_answers(base: list[Values], verdicts: Values) -> Values:
 
 
 LOCAL = theorem(
-    "E3.local",
     "Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)\,1[Y_1 \text{ reachable after } s,t]}"
     r"{\sum_{t'} a(t'|s)\,1[Y_1 \text{ reachable after } s,t']} \text{ as } \beta \to 0",
@@ -174,7 +171,6 @@ def tree_tables(first: Values, second: Values, valid: Values) -> dict[str, Any]:
 BASES = TREES.deriving(tree_tables)
 
 FORWARD = theorem(
-    "E3.forward",
     "Token forward KL (plain k3 in the loss) converges to a policy of its own",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
     r"\; w = 0 \text{ at leaves},\; \sum_t \pi(t|s) = 1",
@@ -193,7 +189,6 @@ FORWARD = theorem(
 
 
 FAMILY = theorem(
-    "E3.family",
     "Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
     statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
     r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
@@ -240,7 +235,6 @@ def _mean_surprise(policy: list[Values], masses: list[Values]) -> Values:
 
 
 COST = theorem(
-    "E3.cost",
     "KL(loc || a) is the mean, under loc, of -log of the mass kept at each prefix",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log"
     r" \sum_{t' \text{ kept}} a(t'|s_t)\big]",
@@ -262,7 +256,6 @@ def filtering_cost(base: list[Values], verdicts: Values) -> Values:
 
 
 DEARER = theorem(
-    "E3.dearer",
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = \mathrm{KL}(\mathrm{loc}\|p_*) - \log A_1 \ge -\log A_1",
     source=Source("ours", "stationary policies"),
@@ -295,7 +288,6 @@ def decided_by_first(solver: Solver, base: list[Values], verdicts: Values, beta:
 
 
 LAST = theorem(
-    "E5.last",
     "Where the first token decides, token and sequence penalties have one stationary policy, for every f",
     statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the token penalty's policy is the whole answer's}",
     source=Source("ours", "stationary policies"),
@@ -335,7 +327,6 @@ def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, 
 
 
 SHARED = theorem(
-    "E5.shared",
     "Prompts that the policy cannot distinguish have one stationary policy, a e^(mean reward/beta)",
     statement=r"\tfrac1n\textstyle\sum_x E_q v_x - \beta\,\mathrm{KL}(q\|a) = \beta\log Z - \beta\,"
     r"\mathrm{KL}(q\|p),\quad p = a e^{\bar v/\beta}/Z",

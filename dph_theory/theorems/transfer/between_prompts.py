@@ -77,7 +77,6 @@ def change_alone(slopes: Values, logits: Values, weight: Values) -> Values:
 STEPS: dict[str, Any] = {"tolerance": 1e-3, "floor": 0.1, "ladder": (1e-3, 1e-5)}
 
 FLOW = theorem(
-    "N1.flow",
     "A step that the rewards drive moves the log odds of every prompt by the kernel",
     statement=r"\Delta\theta = \eta \sum_i w_i \nabla V_i \;\Rightarrow\; \Delta z = \eta K f + O(\eta^2),"
     r"\quad f_i = w_i V_i (1 - V_i),\; K_{ij} = \langle \nabla z_i, \nabla z_j \rangle",
@@ -113,7 +112,6 @@ def change_as_far(slopes: Values, logits: Values, weight: Values) -> Values:
 
 
 ADAM = theorem(
-    "N1.adam",
     "A step of Adam moves the log odds by the kernel in Adam's metric, not by the plain one as far",
     statement=r"\Delta\theta = \eta D g,\; D = \mathrm{diag}(|g|)^{-1},\; g = \sum_i w_i \nabla V_i"
     r" \;\Rightarrow\; \Delta z = \eta K^D f + O(\eta^2),\quad K^D_{ij} = \nabla z_i^T D \nabla z_j",
@@ -146,7 +144,6 @@ def cosines(slopes: Values, logits: Values) -> Values:
 
 
 RATIO = theorem(
-    "N1.ratio",
     "One prompt trained: another moves by K_ij/K_ii of what it does, whatever its rewards are weighed by",
     statement=r"\frac{d\,\mathrm{logit} V_j}{d\,\mathrm{logit} V_i} = \frac{K_{ij}}{K_{ii}}",
     source=SOURCE,
@@ -181,7 +178,6 @@ def answers_by_log_odds(slopes: Values, logits: Values, coefficients: Values) ->
 
 
 ANSWERS = theorem(
-    "N1.answers",
     "Answers of linear logits move by their kernel exactly, at any step: the linearised model is the model",
     statement=r"\Delta\theta = \sum_y c_y \nabla \log\pi(y) \;\Rightarrow\; \pi' \propto \pi\, e^{\Theta c},"
     r"\quad \Theta_{yy'} = \langle \nabla\log\pi(y), \nabla\log\pi(y') \rangle",
@@ -221,7 +217,6 @@ def weighted_slope(rates: Values, slope: Values, k: Values) -> Values:
 
 
 SLOPE = theorem(
-    "N2.slope",
     "The slope of mean Pass@k is that of the log odds, weighed by k V (1-V)^k",
     statement=r"\tfrac{d}{dt}\,\overline{\mathrm{pass@}k} = \tfrac1P \sum_j k V_j (1-V_j)^k\, \dot z_j",
     source=SOURCE,
@@ -246,7 +241,6 @@ def coupled_slope(rates: Values, coupling: Values, k: Values) -> Values:
 
 
 SIGN = theorem(
-    "N2.sign",
     "Mean Pass@k begins to rise at every k where no prompt pushes another down",
     statement=r"K_{ij} \ge 0 \;\Rightarrow\; \tfrac{d}{dt}\,\overline{\mathrm{pass@}k} \ge 0",
     source=SOURCE,
@@ -270,7 +264,6 @@ SIGN = theorem(
 
 
 WEIGHT = theorem(
-    "N2.weight",
     "Pass@k hangs most on the prompts of pass rate 1/(k+1)",
     statement=r"k V (1-V)^k \le \left(\tfrac{k}{k+1}\right)^{k+1}, \quad = \text{ at } V = \tfrac{1}{k+1}",
     source=SOURCE,
@@ -303,7 +296,6 @@ def sign_changes_over_prompts(rates: Values, slope: Values) -> Values:
 
 
 TURNS = theorem(
-    "N2.turns",
     "In k the slope of Pass@k changes sign at most as often as the prompts' slopes do in order of V",
     statement=r"\#\{\text{sign changes of } \tfrac{d}{dt}\overline{\mathrm{pass@}k} \text{ in } k\} \le"
     r" \#\{\text{of } \dot z_j \text{ in order of } V_j\}",
@@ -330,7 +322,6 @@ def distribution_crossings(rates: Values, rival: Values) -> Values:
 
 
 CURVES = theorem(
-    "N2.curves",
     "Pass@k curves of any two models cross at most as often as the distributions of their pass rates",
     statement=r"\overline{\mathrm{pass@}k}_1 - \overline{\mathrm{pass@}k}_0 = \int_0^1 k (1-V)^{k-1}"
     r" \bigl(F_0 - F_1\bigr)\, dV",
@@ -356,7 +347,6 @@ def curvature(rates: Values, k: Values, more: int = 1) -> Values:
 
 
 SPREAD = theorem(
-    "N2.spread",
     "A spread of log odds raises Pass@k where V < 1/(k+1) and lowers it above",
     statement=r"\frac{d^2\, \mathrm{pass@}k}{dz^2} = k V (1-V)^k \bigl(1 - (k+1) V\bigr)",
     source=SOURCE,
@@ -406,7 +396,6 @@ def change_by_own_ratios(features: Values, drives: Values) -> Values:
 
 
 FOLLOW = theorem(
-    "N4.follow",
     "K constant: held-out prompts are interpolated from the trained ones' change, whatever moved these",
     statement=r"K \text{ constant},\; K_{TT} \text{ invertible}:\quad z_j - z_j(0) = K_{jT} K_{TT}^{-1}"
     r" \bigl(z_T - z_T(0)\bigr)",
@@ -462,7 +451,6 @@ def logits_at_unit_beta(trained: Values, held_out: Values, change: Values, beta:
 
 
 REGRESSION = theorem(
-    "N4.regression",
     "Where a KL of the whole answer is stationary, held-out logits are the kernel regression of v/beta",
     statement=r"\ell_j = \ell_j(0) + \Theta_{jT}\, \Theta_{TT}^{+}\, \bigl(v_T/\beta - \text{mean}\bigr)",
     source=SOURCE,

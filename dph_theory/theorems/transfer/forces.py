@@ -1,29 +1,20 @@
-"""The forces of divergences and of rehearsal on prompts that share weights.
-
-What each divergence adds to the drive of a prompt, in its log odds.
+"""What each divergence adds to the drive of a prompt's log odds.
 
 Where nothing moves among the correct answers, nor among the others, the policy of a prompt is its pass rate
 V, and a divergence from the base's rate A has a gradient on its log odds z that is a function of V and A.
 As V falls to 0, those of the forward KL, of -log u and of k3 stay, those of the reverse KL, of JS and of
 alpha below one vanish, and those of alpha above one grow.
-
-What a rehearsal, or a prompt that is pinned, does for others.
-
-It acts on another prompt by the kernel alone: it helps where the two are coupled, does nothing where they
-are not, and harms where what it does to the trained prompts outweighs that.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence, stacked
-from ...numeric.elementary import expit, logit
+from ...numeric.elementary import Values, expit, logit
 from ...references import Source
 from ...verification.charts import chart, example, rates, uniform
-from ...verification.statement import neighbour, refuted, scaled, theorem
-from .._linear_logits import FEATURES, Values, gradients, gram, log_odds, policy, score_sum, scores
+from ...verification.statement import neighbour, theorem
 
 SOURCE = Source("ours", "transfer between prompts")
 ALPHA = 0.5
@@ -60,7 +51,6 @@ def fields(rate: Values, base: Values) -> Values:
 
 
 FIELDS = theorem(
-    "N3.fields",
     "Nothing moving inside the classes: what a divergence to the base adds to the drive of the log odds",
     statement=r"\pi(\cdot|Y_1) = p_*,\; \pi(\cdot|Y_0) = p_0:\quad -\partial_z D_f = A - V \text{ (forward"
     r" KL)},\quad -V(1-V)(z - z_0) \text{ (reverse)},\quad"
@@ -98,7 +88,6 @@ def rehearsal_fields(rate: Values, base: Values) -> Values:
 
 
 CORRECT = theorem(
-    "N3.correct",
     "Nothing moving inside the classes: what a divergence on stored correct answers alone adds, as in DPH",
     statement=r"\pi(\cdot|Y_1) = p_*:\quad -\partial_z f(V/A) = 1 - V \;(-\log u),\quad (1-V)(1 - \tfrac VA)"
     r" \;(k3),\quad -\tfrac{V(1-V)}{A} f'(\tfrac VA)",
@@ -133,7 +122,6 @@ def without_last(base: Values, alpha: Values) -> Values:
 
 
 LOST = theorem(
-    "N3.lost",
     "As V -> 0 forward KL, -log u and k3 keep a force, reverse KL and JS none; alpha's goes as V^(1-alpha)",
     statement=r"V \to 0:\quad -\partial_z D_f \to A \text{ (forward KL)},\; 1 \;(-\log u,\, k3 \text{ on"
     r" correct answers}),\; 0 \text{ (reverse KL, JS, alpha} = \tfrac12),\quad"
@@ -153,188 +141,5 @@ LOST = theorem(
             rhs=lambda base, alpha: remaining_fields(base, alpha) + base[..., None] * np.eye(8)[1],
         ),
         neighbour("no alpha keeps any", rhs=without_last),
-    ),
-)
-
-
-def exact_change(slopes: Values, logits: Values, step: Values, eps: float) -> Values:
-    """d z of a held-out prompt by the forward KL of another, at a distance eps from the base, over eps."""
-    away = policy(slopes, logits, eps * step)
-    lacking = policy(slopes, logits, 0 * step)[..., 0, :] - away[..., 0, :]
-    # The descent of KL(ref || pi): sum_y (ref - pi)(y) s(y).
-    descent = (lacking[..., None] * slopes[..., 0, :, :]).sum(axis=-2)
-    return (gradients(slopes, away)[..., 1, :] * descent).sum(axis=-1) / eps
-
-
-def change_by_verdicts(slopes: Values, logits: Values, step: Values, eps: float) -> Values:
-    """K_ji (A - V), as if nothing had moved among the incorrect answers."""
-    away = policy(slopes, logits, eps * step)
-    g = gradients(slopes, away)
-    drive = policy(slopes, logits, 0 * step)[..., 0, 0] - away[..., 0, 0]
-    return (g[..., 0, :] * g[..., 1, :]).sum(axis=-1) * drive / eps
-
-
-INSIDE = refuted(
-    "N3.inside",
-    "Near the base a forward KL reaches other prompts by K (A - V) alone: refuted",
-    statement=r"\theta \to 0:\quad \dot z_j = K_{ji}\,(A_i - V_i) + o(\theta)",
-    source=SOURCE,
-    on=chart(slopes=uniform(-1, 1, 2, 3, 3), logits=uniform(-2, 2, 2, 3), step=uniform(-1, 1, 3)),
-    tends=(exact_change, change_by_verdicts),
-    examples=(
-        example(
-            slopes=[["1 0 0", "0 1 0", "0 0 1"], ["1 0 0", "0 1 0", "0 0 1"]],
-            logits=["0 0 0", "0 0 0"],
-            step="0 1 -1",
-        ),
-    ),
-    tolerance=1e-3,
-    ladder=(1e-1, 1e-2, 1e-3),
-    note="What the forward KL mends among the incorrect answers of one prompt moves another one as well, to"
-    " the same order. For -log u on stored correct answers it is exact where one answer is correct, as here:"
-    " that gradient has no part among the incorrect. With two correct answers an error of first order is"
-    " left.",
-    false=(neighbour("by half of it", rhs=scaled(change_by_verdicts, 0.5)),),
-)
-
-
-def rehearsed_prompts(
-    couplings: Values, free_directions: Values, wrong: Values, odds: Values
-) -> dict[str, Values]:
-    """Prompts T, S and j of a correct answer and two equally likely incorrect ones, at these log odds.
-
-    The gradient of j's is the first direction: K_jT = -couplings[0], K_jS = couplings[1].
-    """
-    signed = couplings * np.array([-1.0, 1.0])
-    moving = np.concatenate([signed[..., None], free_directions], axis=-1)
-    first = np.broadcast_to(np.eye(FEATURES)[0], moving[..., :1, :].shape)
-    gradient = np.concatenate([moving, first], axis=-2)[..., None, :]
-    slopes = np.concatenate([gradient + wrong.mean(axis=-2, keepdims=True), wrong], axis=-2)
-    return {"slopes": slopes, "logits": np.stack([odds + np.log(2), 0 * odds, 0 * odds], axis=-1)}
-
-
-def strength(couplings: Values, odds: Values) -> Values:
-    """eta = -K_jT f_T/(K_jS (1 - V_S)), f_T = V_T (1 - V_T)."""
-    rate = expit(odds)
-    drive = rate[..., 0] * (1 - rate[..., 0])
-    return couplings[..., 0] * drive / (couplings[..., 1] * (1 - rate[..., 1]))
-
-
-def change_beside_rehearsal(
-    slopes: Values, logits: Values, couplings: Values, odds: Values, part: Values, eps: float
-) -> Values:
-    """j's log odds after a step along grad V_T + part eta grad log pi_S(correct), less before, over eps."""
-    p = policy(slopes, logits, 0 * slopes[..., 0, 0, :])
-    stored, trained = scores(slopes, p)[..., 1, 0, :], np.outer(np.eye(3)[0], np.eye(3)[0])
-    step = score_sum(slopes, p, trained) + (part * strength(couplings, odds))[..., None] * stored
-    change = log_odds(policy(slopes, logits, eps * step)) - log_odds(p)
-    return change[..., 2] / eps
-
-
-def change_by_part(couplings: Values, odds: Values, part: Values) -> Values:
-    """(part - 1) |K_jT| f_T: nothing at the whole strength, a loss below it and a gain above."""
-    rate = expit(odds[..., 0])
-    return (part - 1) * couplings[..., 0] * rate * (1 - rate)
-
-
-def change_whatever_rate(couplings: Values, odds: Values, part: Values) -> Values:
-    """As if the strength of an unsolved S, without 1/(1 - V_S), were enough."""
-    rate = expit(odds)
-    return (part / (1 - rate[..., 1]) - 1) * couplings[..., 0] * rate[..., 0] * (1 - rate[..., 0])
-
-
-PRICE = theorem(
-    "N5.price",
-    "Where T's training harms j and S helps it, -log u on S holds j at the start iff eta is at least eta_*",
-    statement=r"K_{jT} f_T < 0 < K_{jS}:\quad \dot z_j = \bigl(1 - \tfrac{\eta}{\eta_*}\bigr) K_{jT} f_T,"
-    r"\quad \eta_* = -\frac{K_{jT} f_T}{K_{jS}\,(1 - V_S)},\; f_T = V_T (1 - V_T)",
-    source=SOURCE,
-    on=chart(
-        couplings=uniform(0.05, 1, 2),
-        free_directions=uniform(-1, 1, 2, FEATURES - 1),
-        wrong=uniform(-1, 1, 3, 2, FEATURES),
-        odds=uniform(-4, 4, 3),
-        part=uniform(0, 2),
-    ).deriving(rehearsed_prompts),
-    tends=(change_beside_rehearsal, change_by_part),
-    examples=(
-        example(
-            couplings=".4 .6",
-            free_directions=["1 0 .5", "0 .5 -.5"],
-            wrong=[[".3 .1 0 0", "-.2 .4 0 .1"], ["0 .5 .2 0", ".1 0 0 -.3"], [".2 0 .6 0", "0 -.4 0 .1"]],
-            odds="-.4 3.5 -2",
-            part="1.5",
-            rhs=".04805217",
-        ),
-    ),
-    tolerance=1e-3,
-    floor=0.1,
-    ladder=(1e-5, 1e-7),
-    note="Dear where S is solved: at V = (.4, .97) and couplings -.4, .6 the strength eta_* is 5.3, since"
-    " little of the rehearsal's force is left there. Where K_jS < 0 the rehearsal harms j itself.",
-    false=(neighbour("whatever V_S", rhs=change_whatever_rate),),
-)
-
-STEPS_OF_FLOW, NEWTON_STEPS = 10, 6
-
-
-def pinned_odds(level: Values, force: Values, base_odds: Values) -> Values:
-    """The y with y - level = force (expit(base_odds) - expit(y)), by Newton's method from base_odds."""
-    odds, rate = base_odds, expit(base_odds)
-    for _ in range(NEWTON_STEPS):
-        moved = expit(odds)
-        odds = odds - (odds - level - force * (rate - moved)) / (1 + force * moved * (1 - moved))
-    return odds
-
-
-def gain_of_flow(trained: Values, pinned: Values, other: Values, odds: Values, eps: float) -> Values:
-    """What j's log odds gained over the drive of T's, along T's training with (A_S - V_S)/eps on S.
-
-    The weights of two answers' linear logits, in implicit steps of the force on S to time one.
-    """
-    weights, total, time = 0 * trained, 0 * odds[..., 0], 1 / STEPS_OF_FLOW
-    length = (pinned * pinned).sum(axis=-1)
-    for _ in range(STEPS_OF_FLOW):
-        rate = expit(odds[..., 0] + (trained * weights).sum(axis=-1))
-        drive = time * rate * (1 - rate)
-        weights, total = weights + drive[..., None] * trained, total + drive
-        level = odds[..., 1] + (pinned * weights).sum(axis=-1)
-        moved = pinned_odds(level, time / eps * length, odds[..., 1])
-        weights = weights + ((moved - level) / length)[..., None] * pinned
-    return (other * weights).sum(axis=-1) / total
-
-
-def pinned_coupling(
-    trained: Values, pinned: Values, other: Values, *, of_unit_length: bool = False
-) -> Values:
-    """K_jT - K_jS K_SS^-1 K_ST."""
-    kernel = gram(np.stack([trained, pinned, other], axis=-2))
-    length = 1.0 if of_unit_length else kernel[..., 1, 1]
-    return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0] / length
-
-
-PINNED = theorem(
-    "N5.pinned",
-    "K constant: as a forward KL on S grows, T moves j by what their gradients share outside of S's",
-    statement=r"\dot\theta = f_T g_T + \tfrac1\epsilon (A_S - V_S)\, g_S:\quad \lim_{\epsilon \to 0}"
-    r" \frac{z_j - z_j(0)}{\int f_T} = K_{jT} - K_{jS} K_{SS}^{-1} K_{ST}",
-    source=SOURCE,
-    on=chart(
-        trained=uniform(-1, 1, FEATURES),
-        pinned=uniform(0.5, 1, FEATURES),
-        other=uniform(-1, 1, FEATURES),
-        odds=uniform(-3, 3, 2),
-    ),
-    tends=(gain_of_flow, pinned_coupling),
-    examples=(example(trained="1 .5 0 0", pinned="0 2 0 0", other="-.4 .8 .1 0", odds="-.4 3.5", rhs="-.4"),),
-    floor=0.1,
-    tolerance=1e-3,
-    ladder=(1e-2, 1e-4, 1e-6),
-    share=0.2,
-    note="It harms j where T helps S and S helps j: of a gradient of T that helps j by what it shares with S,"
-    " the pin takes that share away.",
-    false=(
-        neighbour("without S's own length", rhs=partial(pinned_coupling, of_unit_length=True)),
-        neighbour("as if nothing held S", rhs=lambda trained, other: (trained * other).sum(axis=-1)),
     ),
 )

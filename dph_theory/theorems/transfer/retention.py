@@ -4,11 +4,16 @@ A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, 
 that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave, and its one
 maximiser is the end from every base; divided by the std it is concave up to one half only, where strategies
 of about equal merit coexist; undivided it is linear, and one strategy is left.
+
+What retention costs: a weight that is large at small pass rates is large too where an incorrect answer is
+accepted. A division adds no relative noise to a prompt of rare successes.
 """
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from math import factorial, prod
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -22,17 +27,36 @@ from ...transfer.retention import (
     shared_objective,
     strategy_drive,
     trained_shares,
+    update_moments,
+    useful_share,
 )
 from ...verification.charts import chart, example, integers, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
-from .._shared_policies import LINES, by_instance, shared_lines, water_merits
 
 Values = np.ndarray
 SOURCE = Source("ours", "which advantage retains strategies")
 FORMS = ("none", "std", "mean")
+OPEN_RATES = rates(low=1e-3, high=1e-3)
 LONG = 1e6
 """Times after which a flow of a few strategies has ended."""
 WITHIN_HALF, MAXRL = group_weighting(8, "std"), group_weighting(4, "mean")
+LINES = np.eye(4)
+"""Four strategies, of which each solves prompts of its own."""
+
+
+def by_instance(function: Callable[..., Any], *parts: Values) -> Values:
+    return np.array([function(*row) for row in zip(*parts, strict=True)])
+
+
+def shared_lines(policy: Values, rho: Values, weighting: Weighting) -> Values:
+    return by_instance(lambda q, weights: shared_objective(q, LINES, weights, weighting), policy, rho)
+
+
+def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
+    """The merits at which these shares meet the condition: 1/alpha(q), less by the slack where q = 0."""
+    weights = weighting.weight(shares)
+    merits = np.where(shares > 0, 1.0, slack) / weights
+    return merits / merits.sum(axis=-1, keepdims=True)
 
 
 def sets(members: Values) -> Values:
@@ -76,7 +100,6 @@ def gradient_of_objective(policy: Values, members: Values, rho: Values, size: Va
 
 
 GRADIENT = theorem(
-    "O1.gradient",
     "A group-relative advantage over shared strategies ascends the sum of J_G(V_x), J_G' = alpha_G",
     statement=r"E\,\dot\theta_s = q_s \sum_x \rho_x\,\alpha_G(V_x)\,(c_{xs} - V_x)"
     r" = \partial_{\theta_s} \sum_x \rho_x J_G(V_x),\quad V_x = \sum_s q_s c_{xs}",
@@ -112,7 +135,6 @@ def objective_of_mean(policy: Values, other: Values, rho: Values, weighting: Wei
 
 
 CONCAVE = theorem(
-    "O1.concave",
     "MaxRL's objective is concave over shared policies",
     statement=r"\tfrac12\bigl(J(p) + J(q)\bigr) \le J\bigl(\tfrac{p+q}2\bigr),\quad"
     r" J(q) = \sum_s \rho_s \sum_{k=1}^{G-1} \frac{1-(1-q_s)^k}{k}",
@@ -144,7 +166,6 @@ def half(policy: Values) -> Values:
 
 
 CONCAVE_BELOW_HALF = theorem(
-    "O1.half",
     "Std-normalised, the objective is concave where no pass rate is above one half",
     statement=r"V_x \le \tfrac12 \;\Rightarrow\;"
     r" \tfrac12\bigl(J(p) + J(q)\bigr) \le J\bigl(\tfrac{p+q}2\bigr)",
@@ -179,11 +200,10 @@ def std_weights(rate: Values, scale: str = "std") -> Values:
 
 
 SYMMETRIC = theorem(
-    "O1.symmetric",
     "Std-normalised advantages weigh a pass rate as its complement: alpha_G(V) = alpha_G(1 - V)",
     statement=r"\alpha_G(V) = \alpha_G(1-V)",
     source=SOURCE,
-    on=chart(rate=rates(low=1e-3, high=1e-3)),
+    on=chart(rate=OPEN_RATES),
     equal=(std_weights, lambda rate: std_weights(1 - rate)),
     examples=(example(rate=".1", value="1.4638268590218 2.1773537339824 2.7573824628584"),),
     coq="symmetric",
@@ -207,7 +227,6 @@ def objective_of_shares(shares: Values, slack: Values) -> Values:
 
 
 WATER = theorem(
-    "O2.water",
     "MaxRL, strategies that share no prompt: shares of equal rho_s alpha_G(q_s) maximise the objective",
     statement=r"q_s > 0 \Rightarrow \rho_s\,\alpha_G(q_s) = \lambda,\; q_s = 0 \Rightarrow"
     r" \rho_s\,\alpha_G(0) \le \lambda \;\Longrightarrow\; J(p) \le J(q) \text{ for every } p",
@@ -243,7 +262,6 @@ def coexisting(policy: Values, shares: Values, weighting: Weighting) -> Values:
 
 
 COEXIST = theorem(
-    "O2.coexist",
     "Std-normalised, shares up to one half of equal rho_s alpha_G(q_s) are a maximum",
     statement=r"q_s, p_s \le \tfrac12,\; \rho_s\,\alpha_G(q_s) = \lambda \text{ for every } s"
     r" \;\Rightarrow\; J(p) \le J(q)",
@@ -285,7 +303,6 @@ def power_objective(policy: Values, merits: Values, power: Values) -> Values:
 
 
 POWERS = theorem(
-    "O2.powers",
     "Weighed by V^-p, of strategies that share no prompt shares as rho^(1/p) are the best: none is zero",
     statement=r"J(q) = \sum_s \rho_s \frac{q_s^{1-p}}{1-p} \text{ (log at } p = 1) \;\le\;"
     r" J(q^*),\quad q^*_s \propto \rho_s^{1/p}",
@@ -317,11 +334,10 @@ def two_strategies(share: Values, first: Values, second: Values) -> Values:
 
 
 TWO = theorem(
-    "O2.two",
     "Std-normalised, two strategies that share no prompt: the better gains at every share, as if undivided",
     statement=r"\frac{\dot\theta_1}{q(1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q),\quad \alpha_G(q) > 0",
     source=SOURCE,
-    on=chart(share=rates(low=1e-3, high=1e-3), first=uniform(0.1, 1), second=uniform(0.1, 1)),
+    on=chart(share=OPEN_RATES, first=uniform(0.1, 1), second=uniform(0.1, 1)),
     equal=(two_strategies, lambda share, first, second: (first - second) * group_weight(8, share)),
     examples=(example(share=".3", first=".6", second=".4", value=".3671915868172"),),
     coq="two_apart",
@@ -345,7 +361,6 @@ def band(eps: float) -> Values:
 
 
 BAND = theorem(
-    "O2.band",
     "The merits that coexist under std-normalised groups lie within sqrt(G)/2, for large groups",
     statement=r"\frac{\alpha_G(0)}{\alpha_G(1/2)} \Big/ \frac{\sqrt G}{2} \to 1 \quad (G \to \infty)",
     source=SOURCE,
@@ -372,7 +387,6 @@ def best_share(merits: Values, start: Values, scale: str) -> Values:
 
 
 MOST_MERIT = refuted(
-    "O2.most_merit",
     "'GRPO without a KL ends at the strategy of most merit alone': refuted",
     statement=r"\lim_{t\to\infty} q_{\arg\max \rho}(t) = 1",
     source=SOURCE,
@@ -385,7 +399,6 @@ MOST_MERIT = refuted(
 )
 
 SPEED = refuted(
-    "O2.speed",
     "'Dividing by the std changes the speed alone': refuted",
     statement=r"\lim_{t\to\infty} q(t) \text{ divided by the std} = \lim_{t\to\infty} q(t) \text{ undivided}",
     source=SOURCE,
@@ -394,4 +407,65 @@ SPEED = refuted(
     examples=(FOUR_MERITS.giving(lhs=".381435757536", rhs="1"),),
     note="Undivided, the strategy of most merit takes all; divided by the std four strategies stay.",
     false=(neighbour("divided by the mean, the speed alone", lhs=partial(best_share, scale="mean")),),
+)
+
+
+PRICE = Source("ours", "the price of an advantage that retains")
+
+
+def moment_over_square(size: Values, eps: float) -> Values:
+    """G V E[update^2]/E[update]^2 at V = eps."""
+
+    def relative(size: int, form: str) -> float:
+        mean, variance = update_moments(size, eps, form)
+        return float(size * eps * (1 + variance / mean**2))
+
+    return by_instance(lambda n: [relative(int(n), form) for form in FORMS], size)
+
+
+RARE = theorem(
+    "Where successes are rare, the relative noise of a prompt is 1/(G V), whatever advantages are divided by",
+    statement=r"G V\,\frac{E\,g^2}{(E\,g)^2} \to 1 \quad (V \to 0),"
+    r"\quad g = \tfrac1G \textstyle\sum_i A_i (v_i - V)",
+    source=PRICE,
+    on=chart(size=integers(2, 32)),
+    tends=(moment_over_square, lambda size: np.ones((len(size), len(FORMS)))),
+    examples=(example(size="16"),),
+    tolerance=1e-5,
+    share=0.01,
+    note="A division weighs a prompt's signal and its noise alike. It decides how much of the noise of all"
+    " prompts is of the rare ones.",
+    false=(
+        neighbour(
+            "as many times more as their weight",
+            rhs=lambda size: np.stack([1 - 1 / size, (size - 1) / np.sqrt(size), size - 1], axis=-1),
+        ),
+    ),
+)
+
+
+def share_of_correct(rate: Values, error: Values, unsolvable: Values, scale: str) -> Values:
+    return useful_share(rate, rate * error, group_weighting(16, scale), unsolvable=unsolvable)
+
+
+USEFUL = theorem(
+    "Where an incorrect answer passes that is rarer than the correct, MaxRL drives less to what is correct",
+    statement=r"e \le V \;\Rightarrow\; \frac{(1-u)\,\alpha_G(V) V(1-V)}{(1-u)\,\alpha_G(V) V(1-V) +"
+    r" u\,\alpha_G(e) e(1-e)} \le \text{ the same with a constant for } \alpha_G",
+    source=PRICE,
+    on=chart(rate=OPEN_RATES, error=uniform(0.01, 1), unsolvable=uniform(0.05, 0.95)),
+    at_most=(partial(share_of_correct, scale="mean"), partial(share_of_correct, scale="none")),
+    examples=(
+        example(rate=".25", error=".04", unsolvable=".5").giving(lhs=".84230036111", rhs=".949848024316"),
+    ),
+    note="Where it is more frequent than the correct, e > V, the share is larger: at V = .25 and half of the"
+    " prompts unsolvable, undivided, std and MaxRL in groups of 16 have .950, .918, .842 at e = .01, one half"
+    " at e = V, and .439, .466, .552 at e = .4. The rate from which on MaxRL is better is V itself.",
+    false=(
+        neighbour(
+            "more frequent too",
+            at=example(rate=".25", error="1.6", unsolvable=".5"),
+            lhs=partial(share_of_correct, scale="mean"),
+        ),
+    ),
 )

@@ -63,7 +63,6 @@ def gain_by_weights(kinds: Values, size: Values, less: int = 1) -> Values:
 
 
 GROWTH = theorem(
-    "N6.beside",
     "Beside a strategy s that has all, r gains at alpha_G(0) rho(r only) - alpha_G(1) rho(s only)",
     statement=r"\lim_{q_r \to 0} \dot\theta_r/q_r = \alpha_G(0)\,\rho(r \text{ only})"
     r" - \alpha_G(1)\,\rho(s \text{ only}), \quad \alpha_G(0), \alpha_G(1) = 1 - \tfrac1G \text{ (not"
@@ -98,7 +97,6 @@ def maxrl_drive(share: float, rare: float, common: float, size: int) -> float:
 
 
 MAXRL = theorem(
-    "N6.maxrl",
     "MaxRL: the drive of r's log odds beside s is at most (G-1) rho(r only) - rho(s only) at every share",
     statement=r"\rho_r\,\alpha_G(q) - \rho_s\,\alpha_G(1-q) \;\le\; (G-1)\,\rho_r - \rho_s,"
     r" \quad \alpha_G(V) = \frac{1-(1-V)^{G-1}}{V},\; 0 < q < 1",
@@ -141,7 +139,6 @@ def spread(odds: Values) -> Values:
 
 
 APART = theorem(
-    "N6.apart",
     "Near equal shares, what two prompts share apart moves as a power of the odds of being right",
     statement=r"\frac{d\log\delta}{d\log O} = \frac{n_0}{n_0+2}\bigl(1 - 2 V d^2\bigr),\quad"
     r" d = \frac{o-1}{o+1}, \; \delta = \varphi_1 - \varphi_2 \to 0",
@@ -172,7 +169,6 @@ def from_roots(odds: Values, square: float = 8.0) -> Values:
 
 
 ODDS = theorem(
-    "N6.odds",
     "1 - 2((o-1)/(o+1))^2, the exponent of strategies.apart at V = 1, has its root o >= 1 at 3 + 2 sqrt 2",
     statement=r"o \ge 1:\quad 1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
     r" o_c = 3 + 2\sqrt2",
@@ -208,7 +204,6 @@ def moments_in_closed_form(first: float, second: float, beta: float, step: float
 
 
 WITH_KL = theorem(
-    "O3.kl",
     "A KL in the reward, groups of two: mean and std over seeds of the log odds after n mixed groups",
     statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
     r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"

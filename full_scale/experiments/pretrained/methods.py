@@ -28,7 +28,7 @@ COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = {
     ("DPH-F", "none"): (0.05, 0.5, 5.0), ("DPH-JS", "none"): (0.1, 1.0, 10.0),
     ("DPH-alpha", "none"): (0.05, 0.5, 5.0), ("KL-DPG", "none"): (0.0,),
 }  # fmt: skip
-"""By method and form of its KL. Of DPH-JS twice the others': equal where f''(1) decides. Theory: B9."""
+"""By method and form of its KL. Of DPH-JS twice the others': equal where f''(1) decides."""
 
 
 def setting(method: str, kl: Any = "none", coefficient: float = 0.0) -> OpenRun:

@@ -1,8 +1,8 @@
 """Without a KL noise decides which correct answer wins: its std over seeds, by one expected-gradient run.
 
-Theory: G3. Left out: more than one prompt a run, and answers of several tokens; the Adam of other runs; a
-third answer, which the log odds of the two likeliest do not see; noise that is not small, of which the
-adjoint is the first order.
+Entries: `sampling_noise`. Left out: more than one prompt a run, and answers of several tokens; the Adam of
+other runs; a third answer, which the log odds of the two likeliest do not see; noise that is not small, of
+which the adjoint is the first order.
 """
 
 import math
@@ -63,11 +63,11 @@ class NoiseForecast:
     deviations: Mapping[str, float]
     """Of the log odds over seeds, by baseline."""
     tabular: Mapping[str, float]
-    """The rival, as if each answer's logit moved alone, by baseline that the formula knows. Theory: G3."""
+    """The rival, as if each answer's logit moved alone, by baseline that the formula knows."""
     best_constant: float
     """The constant baseline of least deviation along the training."""
     best_of_a_step: float
-    """That of one step at the base, c*. Theory: G4."""
+    """That of one step at the base, c*."""
 
 
 def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:

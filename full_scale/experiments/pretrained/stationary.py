@@ -43,7 +43,7 @@ def declared() -> list[OpenRun]:
     digits = product((0.2, 0.5), ("primes", "minutes"), every)
     falling = [(FOUR, kl, beta) for kl, beta in product(ends, (1.0, 0.5, 0.2))]
     falling += [((task,), kl, beta) for beta, task, kl in digits]
-    # Whether the pass rate overshoots where beta does not fall, and comes back slowly (E7).
+    # Whether the pass rate overshoots where beta does not fall, and comes back slowly.
     constant = [(FOUR, kl, beta) for kl, beta in product(ends, (0.5, 0.2))]
     constant += [(("primes",), kl, 0.2) for kl in every]
     run: Callable[..., OpenRun] = partial(OpenRun, "stationary", learning_rate=2e-5, steps=90)

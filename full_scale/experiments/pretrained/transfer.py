@@ -372,8 +372,8 @@ def kernel_summary(path: str, run: OpenRun, folder: Path, most_cosines: int = 64
 def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     """The slope of held-out Pass@k at the base under GRPO on the first set, and of new prompts of its kind.
 
-    By "k", "held out", and the mean of pairs over its standard error in "pairs". Entries: `between_prompts`,
-    `sampled_kernels`.
+    By "k", "held out", and the mean of pairs over its standard error in "pairs". Entries:
+    `between_prompts`.
     """
     coupling, rates = kernel.log_odds
     mixed, first = np.flatnonzero((rates > 0) & (rates < 1)), kernel.sets[0]

@@ -136,7 +136,7 @@ ATTACKS = {
 
 def names(kind):
     """Of an attack: its theorem, its example, its file."""
-    return f"{kind}_claim", f"Z1_{kind}", kind if kind[0].isupper() else f"Cheat_{kind}"
+    return f"{kind}_claim", f"attack_{kind}", kind if kind[0].isupper() else f"Cheat_{kind}"
 
 
 def entry(kind):
@@ -144,7 +144,7 @@ def entry(kind):
     theorem = THEOREMS["kl_control.pass_rate"]
     (example,) = theorem.examples
     first = example.giving(lhs=".16", rhs=".25" if kind in ("honest", "part") else ".2")
-    return replace(theorem, coq=names(kind)[0], label=f"Z1.{kind}", examples=(first,))
+    return replace(theorem, coq=names(kind)[0], name=f"attack.{kind}", examples=(first,))
 
 
 @pytest.fixture(scope="module")

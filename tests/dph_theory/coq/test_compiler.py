@@ -85,7 +85,8 @@ def test_without_coq_the_reason_is_said(monkeypatch):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder in which all files are compiled that a wrong one may require."""
-    place, examples = tmp_path_factory.mktemp("kernel"), sources.required(sources.FOLDER / "NumbersA.v")
+    place = tmp_path_factory.mktemp("kernel")
+    examples = sources.required(sources.FOLDER / "NumbersBinaryRewards.v")
     compiler.compile_into(place, [*examples, *(name.removesuffix(".v") for name in DELIBERATE)])
     return place
 
@@ -129,8 +130,8 @@ def test_what_could_assume_is_refused_by_file_and_line_however_it_is_written(tmp
 
 
 def example_in(folder, text):
-    """Compile what stands before the first example of family A, and then this text."""
-    before = (sources.FOLDER / "NumbersA.v").read_text().partition("Example ")[0]
+    """Compile what stands before the first example on binary rewards, and then this text."""
+    before = (sources.FOLDER / "NumbersBinaryRewards.v").read_text().partition("Example ")[0]
     (folder / "Wrong.v").write_text(before + text)
     compiler.run_coq(folder, "Wrong.v")
 
@@ -138,10 +139,10 @@ def example_in(folder, text):
 @with_coq
 @pytest.mark.slow
 def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder):
-    text = (sources.FOLDER / "NumbersA.v").read_text()
-    tied = re.search(r"Example A5_validity .*?Qed\.\n", text, re.S)[0]
+    text = (sources.FOLDER / "NumbersBinaryRewards.v").read_text()
+    tied = re.search(r"Example kl_control_pass_rate .*?Qed\.\n", text, re.S)[0]
     example_in(folder, tied)
-    value = recorded().examples["Kernel.NumbersA.A5_validity"].values[0]
+    value = recorded().examples["Kernel.NumbersBinaryRewards.kl_control_pass_rate"].values[0]
     with pytest.raises(compiler.CoqError, match=r'File "\./Wrong\.v"'):
         example_in(folder, tied.replace(value, f"{value[:-2]}{(int(value[-2]) + 1) % 10}{value[-1]}"))
     # A contradiction as one more hypothesis proves what you like, and cannot be proved at the example.

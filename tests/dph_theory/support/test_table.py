@@ -23,8 +23,8 @@ def test_csv_has_no_word_that_a_spreadsheet_computes():
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     read = list(csv.reader(TABLE.csv().splitlines()))
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
-    table = Table.from_rows(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
-    assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
+    table = Table.from_rows(("law", "beta"), [("one", Estimate(0.25, 0.2, 0.3)), ("other", None)])
+    assert table.csv() == "law,beta,beta low,beta high\none,0.25,0.2,0.3\nother,,,\n"
 
 
 def test_marks_are_shown_as_they_are_in_markdown():

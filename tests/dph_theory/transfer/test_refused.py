@@ -32,7 +32,6 @@ APART = np.eye(2), [0.5, 0.5], GROUPS
         (lambda: retention.retained_shares([1.0, 0.0], GROUPS), "merits"),
         (lambda: retention.retained_shares([[1.0]], GROUPS), "one number a strategy"),
         (lambda: retention.power_weighting(-1), "power=-1"),
-        (lambda: retention.pass_at_k_weighting(0), "k=0"),
         (lambda: retention.group_weighting(1), "group_size=1"),
         (lambda: retention.group_weighting(8, "max"), "scale='max'"),
         (lambda: retention.shared_objective([0.5, 0.5], np.eye(3), [0.5, 0.3, 0.2], GROUPS), "success"),

@@ -31,18 +31,18 @@ def test_the_verdict_follows_from_what_the_entry_has():
     assert (false.name, false.expected) == (PINSKER.name, Verdict.REFUTED)
     assert (PINSKER.expected, NEEDLE.expected) == (Verdict.CHECKED, Verdict.REFUTED)
     proved = {"coq": "gibbs", "equal": (max, min), **ENTRY}
-    assert theorem("toy.p", "", **proved).expected is Verdict.PROVED
-    assert theorem("toy.q", "", part="half", **proved).expected is Verdict.CHECKED
+    assert theorem("p", **proved).expected is Verdict.PROVED
+    assert theorem("q", part="half", **proved).expected is Verdict.CHECKED
 
 
 def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_counterexample():
     for sides in ({}, {"equal": (max, min), "tends": (max, min)}):
         with pytest.raises(ValueError, match="one of equal, at_most and tends"):
-            theorem("toy.t", "", **ENTRY, **sides)
-    with pytest.raises(ValueError, match=r"at least one false variant of toy\.t"):
-        theorem("toy.t", "", equal=(max, min), **ENTRY | {"false": ()})
-    with pytest.raises(ValueError, match=r"the counterexample of toy\.r first"):
-        refuted("toy.r", "", equal=(max, min), **ENTRY)
+            theorem("toy", **ENTRY, **sides)
+    with pytest.raises(ValueError, match=r"at least one false variant of toy"):
+        theorem("toy", equal=(max, min), **ENTRY | {"false": ()})
+    with pytest.raises(ValueError, match=r"the counterexample of toy first"):
+        refuted("toy", equal=(max, min), **ENTRY)
 
 
 def test_a_side_that_asks_for_a_part_that_instances_lack_is_named():

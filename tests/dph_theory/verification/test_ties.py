@@ -12,6 +12,7 @@ from dph_theory.verification.run import verify_one
 from dph_theory.verification.statement import Verdict
 from dph_theory.verification.ties import examples_of, untied
 
+EXAMPLE = "Kernel.NumbersBinaryRewards.kl_control_pass_rate"
 PROVED = [theorem for theorem in THEOREMS.values() if theorem.expected is Verdict.PROVED]
 VALIDITY, POINTWISE, SLOPE = (
     THEOREMS[name] for name in ("kl_control.pass_rate", "kl_control.pointwise", "kl_control.slope")
@@ -33,7 +34,7 @@ def test_every_printed_digit_counts_and_every_component_needs_an_example():
     assert untied(keeping(VALIDITY, value=".7112345942276")) == []
     (words,) = untied(keeping(VALIDITY, value=".7112345949999"))
     assert words.startswith(
-        "the entry keeps .7112345949999 and .7112345949999, the kernel's Kernel.NumbersA.A5_validity 0.7112"
+        f"the entry keeps .7112345949999 and .7112345949999, the kernel's {EXAMPLE} 0.7112"
     )
     assert untied(keeping(VALIDITY, value=".71123459422760")) == []
     assert len(untied(keeping(SLOPE, lhs=".4455414072068", rhs=".4458463724647"))) == 1
@@ -44,9 +45,10 @@ def test_every_printed_digit_counts_and_every_component_needs_an_example():
 
 
 def test_a_theorem_without_an_example_of_it_proves_nothing():
-    not_of = "Kernel.NumbersA.A5_validity is not of {}, but of Kernel.KLControl.validity"
+    not_of = f"{EXAMPLE} is not of {{}}, but of Kernel.KLControl.validity"
     assert untied(replace(VALIDITY, coq="cost")) == [not_of.format("cost")]
-    assert untied(replace(VALIDITY, label="A5.elsewhere")) == ["the kernel has no example of validity for it"]
+    elsewhere = replace(VALIDITY, name="kl_control.elsewhere")
+    assert untied(elsewhere) == ["the kernel has no example of validity for it"]
     assert untied(replace(VALIDITY, coq="no_such")) == ["the kernel has 0 theorems no_such, not one"]
     report = verify_one(replace(VALIDITY, coq="cost"), settings_for(instances=10, quick=True))
     assert (report.verdict, report.as_expected) == (Verdict.CHECKED, False)
@@ -71,11 +73,11 @@ def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
 
 
 def test_what_rests_on_more_than_is_allowed_proves_nothing():
-    record, example, theorem = recorded(), "Kernel.NumbersA.A5_validity", "Kernel.KLControl.validity"
-    added = {name: (*record.axioms[name], "Kernel.NumbersJ.cheat") for name in (example,)}
+    record, theorem = recorded(), "Kernel.KLControl.validity"
+    added = {EXAMPLE: (*record.axioms[EXAMPLE], "Kernel.NumbersSamplers.cheat")}
     cheating = replace(record, axioms={**record.axioms, **added})
-    assert untied(VALIDITY, cheating) == [f"Kernel.NumbersJ.cheat is not allowed below {example}"]
+    assert untied(VALIDITY, cheating) == [f"Kernel.NumbersSamplers.cheat is not allowed below {EXAMPLE}"]
     # The machine's numbers are allowed below an example and below a counterexample, not below a theorem.
-    computing = replace(record, axioms={**record.axioms, theorem: record.axioms[example]})
+    computing = replace(record, axioms={**record.axioms, theorem: record.axioms[EXAMPLE]})
     assert "Coq.Floats.PrimFloat.add is not allowed below it" in untied(VALIDITY, computing)
     assert untied(THEOREMS["generators.generator"]) == []

@@ -85,13 +85,13 @@ def anchored(mass):
 
 
 def of_shared_texts(beta=0.3):
-    """Prompts of one text are one prompt whose verifier is the mean verdict (E5)."""
+    """Prompts of one text are one prompt whose verifier is the mean verdict."""
     method = {"name": "KL-control-sequence", "beta": beta}
     return lambda rng: Simulated(shared_text(rng, 40, 0.3), where=("explored",), method=method)
 
 
 def normalised(beta):
-    """Plain k3 under group normalisation: the forward dial of E4, prompt by prompt."""
+    """Plain k3 under group normalisation: its stationary pass rate, prompt by prompt."""
 
     def make(rng):
         laws = kl_control(rng, 100, 0.5, concentration=5.0)
@@ -140,7 +140,7 @@ JUDGED = {
     "few prompts that surely moved": (controlled(40, beta=0.2), None, "= = = ? ? . . . . . ."),
     "one prompt far below": (controlled(40, beta=0.2), shifted(2.0), "! ! = ? ! . . . . . ."),
     "repeated samples": (controlled(), repeated, "! = ! = ? . . . . . ."),
-    # TRL's own advantage at eight answers a prompt weighs 7/8: the law is that of 8/7 beta (E4).
+    # TRL's own advantage at eight answers a prompt weighs 7/8: the law is that of 8/7 beta.
     "TRL's own KL control": (controlled(method="KL-control", told=7 / 16), None, "= = = = . . . . . . ."),
     "another beta": (controlled(told=0.4), None, "= = = ! = . . . . . ."),
     "right validity, one answer": (right_but_collapsed, None, "= . = = ! . . . . . ."),
@@ -150,7 +150,7 @@ JUDGED = {
     "another beta of shared texts": (of_shared_texts(1.0), None, "= . = ! ! . . . . . ."),
     "the forward dial": (normalised(0.5), None, "= = = . . = . . . . ."),
     "another forward dial": (normalised(3.0), None, "= = = . . ! . . . . ."),
-    # m times the filtered model is an equality in the guarantee. The gauge decides the rehearsed mass (B3).
+    # m times the filtered model is an equality in the guarantee. The gauge decides the rehearsed mass.
     "DPH-F raises": (rehearsed(0.97), None, "= ? = . . . . = = . ."),
     "DPH-F does not lower": (rehearsed(0.2), None, "= . = . . . . = ! . ."),
     "few rehearsed": (rehearsed(0.5, prompts=4), None, "? . = . . . . ? ? . ."),

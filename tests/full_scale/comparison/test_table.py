@@ -149,8 +149,8 @@ def test_a_violated_check_is_an_alarm_and_what_is_inconsistent_is_told_once_for_
     assert "Inconsistent" not in judged
     planted = simulated(tmp_path, shifted(1.0))
     whole, *_, judged = replace(planted, predictions=planted.predictions * 2).sentences()
-    assert "ALARM, not consistent: excess KL (A8) of run-seed0 on in_domain" in whole
-    assert judged.partition("Inconsistent: ")[2].count("KL to the stationary policy (A5; ") == 1
+    assert "ALARM, not consistent: excess KL (frontier) of run-seed0 on in_domain" in whole
+    assert judged.partition("Inconsistent: ")[2].count("KL to the stationary policy (kl_control; ") == 1
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,6 @@ def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
 )
 def test_the_rule(gap, relation, tests, verdict):
     assert decide(gap, relation, 0.1, tests) == verdict
-    line = judged_line("x", "A8", gap, relation, 1.0, 0.1, tests=tests)
+    line = judged_line("x", "frontier", gap, relation, 1.0, 0.1, tests=tests)
     assert (line.verdict, line.margin) == (verdict, gap.margin(tests))
     assert line.estimate == pytest.approx(1.0 + gap.value, nan_ok=True)

@@ -39,7 +39,7 @@ def test_strength_is_the_coefficient_times_the_curvature_and_without_one_a_metho
 
 def test_the_beta_of_kl_control_predicts_its_target():
     beta = coefficient(Variant("KL control", mu=0.8).method(RATES))
-    # Theory A9's example.
+    # The example of `many_prompts.increasing`.
     assert beta == pytest.approx(0.38622661634118, abs=1e-13)
     assert mu_from_beta(RATES, beta).mean() == pytest.approx(0.8, abs=1e-13)
 

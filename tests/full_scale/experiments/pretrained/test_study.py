@@ -139,7 +139,7 @@ def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
     for verdict in verdicts.values():
         assert verdict.predicted == pytest.approx(verdict.measured, rel=0.35)
     assert verdicts["none"].validity == pytest.approx(forecast.ends[0], abs=0.02)
-    assert verdicts["one"].tabular == 0.0, "unrelated answers would not drift apart (theory G4)"
+    assert verdicts["one"].tabular == 0.0, "unrelated answers would not drift apart"
     assert forecast.best_constant == pytest.approx(0.3, abs=0.1), "right answers are rare and differ"
 
 

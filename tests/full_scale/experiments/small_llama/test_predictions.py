@@ -26,7 +26,7 @@ TASK = enumerable_task("selection-2")
     ],
 )
 def test_the_forms_policy_comes_first_and_its_rivals_after(form, policy, share):
-    """The share of the first answer among the right ones, as theory E3 has it."""
+    """The share of the first answer among the right ones, as `token_penalties` has it."""
     first, *rivals = predictions(LlamaRun("a", TASK.name, form, 0.2, group_size=10_000), TASK, TASK.base)
     assert first.name == policy
     assert first.exact.first_share == pytest.approx(share, abs=1e-3)

@@ -1,0 +1,25 @@
+(* The theorems on samplers at the examples that their entries keep. *)
+Require Import Reals List Lra Lia. From Coquelicot Require Import Coquelicot. From Interval Require Import Tactic.
+From Kernel Require Import Laws KLControl Updates Motion Samplers Numbers Samples.
+Import ListNotations. Open Scope R_scope.
+Example samplers_decision_1 : gives (temperature_divides_beta four base right_two 0.3 0.6 0%nat h h h h) 0.4267407565366. Proof. nothing. Qed.
+Example samplers_decision_2 : gives (temperature_divides_beta four base right_two 0.3 0.6 1%nat h h h h) 0.284493837691. Proof. nothing. Qed.
+Example samplers_decision_3 : gives (temperature_divides_beta four base right_two 0.3 0.6 2%nat h h h h) 0.1732592434634. Proof. nothing. Qed.
+Example samplers_decision_4 : gives (temperature_divides_beta four base right_two 0.3 0.6 3%nat h h h h) 0.115506162309. Proof. nothing. Qed.
+Example samplers_reward : gives (any_sampler four base right_two 0.5 (vector [0.1; 0.2; 0.3; 0.4]) (unit 0) h h h h) 0. Proof. nothing. Qed.
+Definition left_out := vector [0.6; 0.3; 0.1; 0].
+Example samplers_outside : gives (outside_stays four left_out (vector [0.48; 0.24; 0.08; 0.2]) (vector [1; 1; -1; 0]) 3%nat h h) 0. Proof. nothing. Qed.
+Example samplers_moving_reference_1 : gives (resets_divide_beta four base right_two 2 3 0%nat h h h h) 0.4267407565366. Proof. nothing. Qed.
+Example samplers_moving_reference_2 : gives (resets_divide_beta four base right_two 2 3 1%nat h h h h) 0.284493837691. Proof. nothing. Qed.
+Example samplers_moving_reference_3 : gives (resets_divide_beta four base right_two 2 3 2%nat h h h h) 0.1732592434634. Proof. nothing. Qed.
+Example samplers_moving_reference_4 : gives (resets_divide_beta four base right_two 2 3 3%nat h h h h) 0.115506162309. Proof. nothing. Qed.
+Example samplers_any_reward : gives (proj1 (any_reward four pi base (vector [1.5; 1; 0.5; 0]) 0.5 h h h h)) 0.7750659421525. Proof. both. Qed.
+Definition five_base := vector [0.1; 0.05; 0.3; 0.25; 0.3].
+Definition held (y : nat) : R := ln (five_base y) + vector [2; 2; -2; -2; 0] y.
+Lemma shifted : exists c, forall y, In y four -> held y = ln (five_base y) + one (right_two y) / 0.25 + c.
+Proof. exists (-2). intros y I. unfold held. each I ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra). Qed.
+Lemma cut_stays : forall y, In y [4%nat] -> held y = ln (five_base y).
+Proof. intros y I. unfold held. each I ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra). Qed.
+Example samplers_odds : gives (masked_odds four [4%nat] five_base right_two 0.25 held h h h h shifted
+  ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra) cut_stays) 3.9426427353991. Proof. both. Qed.
+Example samplers_best : bounds (best_under_hacks 0.2 0.799 0.001 0.05 0.1 0.02 h h h h h h h h) 0.574031131646 0.986051133062. Proof. both. Qed.
