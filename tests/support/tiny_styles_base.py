@@ -7,17 +7,8 @@ from toy_lm.styles.tasks import make_task
 from toy_lm.styles.train import TrainingSettings, pretrain
 from toy_lm.styles.transformer import exact_distribution
 
-SETTINGS = TrainingSettings(
-    width=16,
-    base_pass=0.2,
-    base_rate=1e-2,
-    base_rows=64,
-    group=4,
-    presamples=1,
-    stored=4,
-    anchor_rows=16,
-    check=40,
-)
+BASE = {"base_pass": 0.2, "base_rate": 1e-2, "base_rows": 64}
+SETTINGS = TrainingSettings(width=16, group=4, presamples=1, stored=4, anchor_rows=16, check=40, **BASE)
 
 
 @cache

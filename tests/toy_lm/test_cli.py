@@ -38,23 +38,13 @@ class StubConfig:
         return cls(size="quick")
 
 
-def real(name):
-    package = ToyExperiment(name).package
-    return {"OPTIONS": package.OPTIONS, "FIGURES": package.FIGURES}
-
-
 class Stub(SimpleNamespace):
     """An experiment that records how it was called; `raises` is what its run ends with."""
 
     def __init__(self, name, raises=None):
-        super().__init__(
-            __name__=f"toy_lm.{name}",
-            name=name,
-            raises=raises,
-            calls=[],
-            **real(name),
-            **{f"{name.title()}Config": StubConfig},
-        )
+        real = ToyExperiment(name).package
+        of_package = {"OPTIONS": real.OPTIONS, "FIGURES": real.FIGURES, f"{name.title()}Config": StubConfig}
+        super().__init__(__name__=f"toy_lm.{name}", name=name, raises=raises, calls=[], **of_package)
 
     def run(self, config, *, seed=0, progress=None, **rest):
         self.calls.append((config, seed, rest))

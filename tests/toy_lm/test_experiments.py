@@ -18,33 +18,15 @@ from toy_lm.collapse.problem import with_random_bases
 from toy_lm.experiments import NAMES, ToyExperiment
 
 RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
+COLLAPSE = dict.fromkeys(("strengths", "alphas", "random_alphas"), (0.5,))
+COLLAPSE |= dict.fromkeys(("starts", "stages", "random_starts", "rounds"), 1)
+COLLAPSE |= {"targets": (0.9,), "random_targets": (0.999,), "ascent_steps": 16, "cases": 2}
+STYLES = {"methods": ("DAPO", "DPH-F"), "long_methods": ("DPH-F",), "place_strengths": (0.3,), "workers": 1}
+STYLES |= {"seeds": 1, "updates": 4, "every": 4, "long_updates": 8, "strengths": (), "settings": SETTINGS}
 CONFIGS = {
-    "collapse": collapse.CollapseConfig(
-        strengths=(0.5,),
-        alphas=(0.5,),
-        targets=(0.9,),
-        starts=1,
-        ascent_steps=16,
-        stages=1,
-        cases=2,
-        random_targets=(0.999,),
-        random_alphas=(0.5,),
-        random_starts=1,
-        rounds=1,
-    ),
+    "collapse": collapse.CollapseConfig(**COLLAPSE),
     "strategies": replace(strategies.StrategiesConfig.quick(), steps=2, random_tasks=4),
-    "styles": styles.StylesConfig(
-        methods=("DAPO", "DPH-F"),
-        seeds=1,
-        updates=4,
-        every=4,
-        strengths=(),
-        place_strengths=(0.3,),
-        long_methods=("DPH-F",),
-        long_updates=8,
-        workers=1,
-        settings=SETTINGS,
-    ),
+    "styles": styles.StylesConfig(**STYLES),
 }
 STAGES = {
     "collapse": {"families fitted": 6},

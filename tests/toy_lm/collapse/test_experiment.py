@@ -1,29 +1,16 @@
 """One small run of the experiment, and all that is asked of its record: numbers, sentences, tables."""
 
-import copy
-import re
-
 import numpy as np
 import pytest
 
 from toy_lm.collapse import CollapseConfig, run, tables
 from toy_lm.collapse import problem as problems
 from toy_lm.collapse.experiment import Fits, fits
-from toy_lm.collapse.results import findings, label, optima, select
+from toy_lm.collapse.results import label, optima, select
 
-SMALL = CollapseConfig(
-    strengths=(4.0, 4.5, 10.0),
-    alphas=(0.5,),
-    targets=(0.01, 0.7),
-    starts=1,
-    ascent_steps=64,
-    stages=1,
-    cases=1,
-    random_targets=(0.999,),
-    random_alphas=(0.5,),
-    random_starts=1,
-    rounds=1,
-)
+ONE = dict.fromkeys(("starts", "stages", "cases", "random_starts", "rounds"), 1)
+TARGETS = {"targets": (0.01, 0.7), "random_targets": (0.999,), "random_alphas": (0.5,)}
+SMALL = CollapseConfig(strengths=(4.0, 4.5, 10.0), alphas=(0.5,), ascent_steps=64, **ONE, **TARGETS)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +34,7 @@ def test_the_global_minimum_jumps_in_the_homogeneous_family_and_keeps_mixtures_i
     assert [best[x]["collapsed"] for x in (4.0, 4.5, 10.0)] == [False, True, True]
     (leap,) = select(reference["leaps"], family="homogeneous")
     assert leap["jump"] == pytest.approx(4.17548, abs=1e-5)
-    assert leap["high_from"] < 4.0 < leap["jump"] < leap["low_until"]
+    assert (leap["high_from"], leap["low_until"]) == pytest.approx((3.813, 4.943), abs=2e-3)
     kept = reverse_kl(reference, "inhomogeneous", "global")[10.0]
     assert kept["effective"] == pytest.approx(5.81, abs=5e-3)
     assert kept["validity"] > 0.999
@@ -87,24 +74,6 @@ def test_beside_the_reference_stand_random_bases_of_brackets_and_of_counts():
     ]
     assert sizes == [("brackets", 256, 14), ("random brackets", 256, 14), ("random counts", 729, 90)]
     assert all({rate["bases"] for rate in one["rates"]} == {1} for one in results["random"])
-
-
-def numbers(sentence):
-    return [float(found) for found in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", sentence)]
-
-
-def test_the_sentences_hold_the_numbers_of_the_results(record, reference):
-    reverse, forward, ascent, *_ = record["findings"]
-    last = [optima(reference, family)[-1] for family in ("homogeneous", "inhomogeneous")]
-    kept = [round(fit[name], digits) for fit in last for name, digits in (("effective", 2), ("validity", 3))]
-    assert numbers(reverse)[-5:] == [*kept, round(reference["target"]["effective"], 2)]
-    (best,) = select(reference["fits"], objective="forward_kl", family="homogeneous")
-    assert numbers(forward)[:2] == [round(best["effective"], 2), 0.283]
-    assert numbers(ascent)[:2] == [1, 8]
-    changed = copy.deepcopy(record["results"])
-    for fit in select(changed["reference"]["fits"], method="ascent"):
-        fit["is_global"] = True
-    assert numbers(findings(changed)[2])[0] == 0
 
 
 def row(table, start):

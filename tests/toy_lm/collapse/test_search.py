@@ -41,26 +41,6 @@ def test_descent_falls_to_the_minimum_of_its_own_basin_and_ends_when_nothing_is_
     assert len(asked) == 2
 
 
-def test_rows_have_their_own_parameters():
-    centre = points([1.0], [-2.0], [30.0])
-    end = descend(away, torch.zeros_like(centre), centre, steps=300)
-    torch.testing.assert_close(end, centre, atol=1e-6, rtol=0)
-    found = minimise(away, flat, torch.zeros_like(centre), centre)
-    torch.testing.assert_close(found.theta, centre)
-
-
-def test_a_parabola_takes_one_step():
-    a, b = points([4.0, 1.0], [1.0, 3.0]), points([1.0, -2.0])[0]
-    found = minimise(
-        lambda t: (t @ a * t).sum(-1) / 2 - t @ b, flat, points([9.0, -7.0], [0.5, 0.5]), radius=99.0, steps=1
-    )
-    assert found.converged.all()
-    torch.testing.assert_close(found.theta, torch.linalg.solve(a, b).expand(2, -1))
-    torch.testing.assert_close(found.curvature, torch.linalg.eigvalsh(a)[:1].expand(2))
-    assert (found.decrement < 1e-20).all()
-    assert (found.gradient_norm < 1e-10).all()
-
-
 def test_a_curved_valley_is_followed_to_its_end_from_everywhere_in_any_metric():
     start = points([-1.2, 1.0], [3.0, -4.0], [0.0, 0.0], [-5.0, 5.0])
     found = minimise(rosenbrock, flat, start)
@@ -111,36 +91,11 @@ def value(problem, family, theta, strength):
 
 
 @pytest.mark.slow
-def test_the_jump_of_the_reference(problem):
-    family, found = minima(problem, [4.0, 5.0])
-    jump = find_jump(problem, family, (4.0, found.theta[0]), (5.0, found.theta[1]), search=(0.0, 20.0))
-    assert jump.strength == pytest.approx(4.17548, abs=1e-5)
-    for theta in (jump.low, jump.high):
-        assert value(problem, family, theta, jump.strength) == pytest.approx(jump.value, abs=1e-9)
-    assert problem.validity(family, jump.low) < 0.1 < 0.8 < problem.validity(family, jump.high)
-    assert jump.high_from == pytest.approx(3.813, abs=2e-3)
-    assert jump.low_until == pytest.approx(4.943, abs=2e-3)
-    # From many starts on either side of it: the global minimum does change branch there.
-    _, near = minima(problem, [jump.strength - 1e-3, jump.strength + 1e-3])
-    assert [problem.validity(family, theta) > 0.5 for theta in near.theta] == [False, True]
-
-
-@pytest.mark.slow
 def test_a_steep_rise_on_one_branch_is_no_jump(problem):
     family, found = minima(problem, [3.0, 4.0], homogeneous=False)
     low, high = (3.0, found.theta[0]), (4.0, found.theta[1])
     assert problem.validity(family, high[1]) - problem.validity(family, low[1]) > 0.5
     assert find_jump(problem, family, low, high, search=(0.0, 20.0)) is None
-
-
-def test_where_annealing_leads_depends_on_where_it_comes_from(problem):
-    family, found = minima(problem, [5.0])
-    base = family.tables(problem.bases).flatten(-2)
-    rising, beyond = follow(problem, family, base, np.array([[4.5], [5.2]]))[:, 0]
-    falling = follow(problem, family, found.theta, np.array([[4.8], [4.5]]))[-1, 0]
-    assert problem.validity(family, rising) < 0.15 < 0.8 < problem.validity(family, falling)
-    assert value(problem, family, rising, 4.5) > value(problem, family, falling, 4.5) + 0.1
-    assert problem.validity(family, beyond) > 0.9
 
 
 def test_bad_input(problem):

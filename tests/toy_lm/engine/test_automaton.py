@@ -18,16 +18,10 @@ def language(automaton: ValidityAutomaton) -> list[np.ndarray]:
 
 
 def from_library(automaton: ValidityAutomaton) -> DFA:
-    states = range(automaton.states)
-    return DFA(
-        states=set(states),
-        input_symbols=set(automaton.alphabet),
-        transitions={
-            s: dict(zip(automaton.alphabet, map(int, automaton.transitions[s]), strict=True)) for s in states
-        },
-        initial_state=automaton.initial,
-        final_states={s for s in states if automaton.accepting[s]},
-    )
+    steps = [dict(zip(automaton.alphabet, map(int, row), strict=True)) for row in automaton.transitions]
+    final = set(np.flatnonzero(automaton.accepting).tolist())
+    sets = {"states": set(range(len(steps))), "input_symbols": set(automaton.alphabet), "final_states": final}
+    return DFA(**sets, transitions=dict(enumerate(steps)), initial_state=automaton.initial)
 
 
 @given(automata(), automata())

@@ -13,17 +13,13 @@ from toy_lm.strategies.experiment import methods, on_random_tasks, recorded_step
 from toy_lm.strategies.results import directions, findings, meter, method
 from toy_lm.strategies.train import Anchor, measure, train
 
-SMALL = replace(
-    StrategiesConfig(),
-    learning_rate=1.0,
-    steps=160,
-    conditionings=(0.1, 1.0),
-    strengths=(0.1, 1.0, 3.0),
-    alphas=(0.5, 0.9),
-    draws=(1, 16, 256),
-    rises=(0.02, 0.1),
-    random_tasks=4,
-)
+SWEEP = {
+    "conditionings": (0.1, 1.0),
+    "strengths": (0.1, 1.0, 3.0),
+    "alphas": (0.5, 0.9),
+    "rises": (0.02, 0.1),
+}
+SMALL = StrategiesConfig(learning_rate=1.0, steps=160, draws=(1, 16, 256), random_tasks=4, **SWEEP)
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +113,8 @@ def test_directions_are_compared_at_the_configured_conditioning(results):
     rows = directions(SMALL, results["sweep"])
     assert list(rows.index) == [(p, s) for p in ("D_pef", "all prompts") for s in (0.1, 1.0, 3.0)]
     told = rows["pass_at_k"].loc["all prompts", 1.0]
-    names = {
-        "forward KL": "forward_kl",
-        "JS": "jensen_shannon",
-        "alpha": "alpha_0.5",
-        "reverse KL": "reverse_kl",
-    }
+    names = {"forward KL": "forward_kl", "JS": "jensen_shannon", "alpha": "alpha_0.5"}
+    names["reverse KL"] = "reverse_kl"
     for block in results["sweep"]:
         for name, divergence in names.items():
             if (block.get("divergence"), block.get("place")) == (divergence, "all prompts"):

@@ -1,25 +1,17 @@
 """What is said of results that are made up: scores over seeds, warnings, sentences, tables."""
 
-import re
-
 import pytest
 from scipy.special import expit, logit
 
 from dph_theory.support.record import record
 from toy_lm.styles import tables
-from toy_lm.styles.results import findings, scores, warnings
+from toy_lm.styles.results import scores, warnings
 
 
 def end(first, sixteenth, last, **more):
     """What `at_the_end` gives, with Pass@k for k = 1, 16 and 256 only."""
-    return {
-        "pass_at_k": [first, sixteenth, last],
-        "style_entropy": 1.5,
-        "distinct_styles": 4.0,
-        "excess": 0.1,
-        "retention": 1.0,
-        **more,
-    }
+    rest = {"style_entropy": 1.5, "distinct_styles": 4.0, "excess": 0.1, "retention": 1.0}
+    return {"pass_at_k": [first, sixteenth, last], **rest, **more}
 
 
 GOOD = end(0.5, 0.9, 1.0)
@@ -29,20 +21,10 @@ QUIET = ([0.0, 0.0, 0.0], [0.9, 0.9, 0.9])
 def run(label, train=GOOD, held_out=None, curve=QUIET, **more):
     """A run that the comparison shows: its ends, its excess and its Pass@16 after 0, 10 and 20 updates."""
     excess, passed = curve
-    return {
-        "label": label,
-        "name": label,
-        "seed": 0,
-        "updates": 20,
-        "groups": ["main"],
-        "place": "explored",
-        "guarantee": 0.9,
-        "rehearsed_pass": 0.95,
-        "guarantee_margin": 0.01,
-        "curve": {"update": [0, 10, 20], "excess": excess, "pass_at_16": passed},
-        "train": train,
-        "held_out": held_out or train,
-    } | more
+    found = {"label": label, "name": label, "seed": 0, "updates": 20, "groups": ["main"], "place": "explored"}
+    found |= {"guarantee": 0.9, "rehearsed_pass": 0.95, "guarantee_margin": 0.01}
+    found["curve"] = {"update": [0, 10, 20], "excess": excess, "pass_at_16": passed}
+    return found | {"train": train, "held_out": held_out or train} | more
 
 
 def made_up(*runs):
@@ -89,15 +71,6 @@ def test_warnings_are_counted_and_told_as_before_at_once_late_missing_and_for_no
     assert (early.rise, found.rise) == (0.1, 0.25)
     assert (len(found.fallen), found.warned_before, found.false_alarms) == (4, 0, 1)
     assert (early.warned_before, early.false_alarms) == (2, 1)
-
-
-def test_the_sentences_hold_the_numbers_of_the_results():
-    fallen = run("A", end(0.5, 0.8, 1.0), curve=([0.0, 0.3, 0.6], [0.9, 0.9, 0.8]))
-    other = run("B", end(0.45, 0.95, 1.0), end(0.1, 0.2, 1.0))
-    train, held_out, meter = findings(made_up(fallen, other))
-    assert re.findall(r"\b\d+\.\d+\b", train) == ["0.400", "0.900", "0.450", "0.950", "0.500", "0.800"]
-    assert "0 of 2 methods exceed the base's Pass@16 of 0.900" in held_out
-    assert re.findall(r"\d+\.?\d*", meter)[-4:] == ["1", "1", "0", "1"]
 
 
 def test_a_table_for_each_split():
