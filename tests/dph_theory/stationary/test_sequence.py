@@ -1,9 +1,8 @@
-import mpmath
 import numpy as np
 import pytest
 from support.answer_trees import random_tree
 
-from dph_theory import CHI_SQUARED, DIVERGENCES, FORWARD_KL, alpha_divergence, mu_from_beta
+from dph_theory import CHI_SQUARED, DIVERGENCES, alpha_divergence
 from dph_theory.stationary import (
     answer_probabilities,
     beta_at,
@@ -54,15 +53,6 @@ def test_prefixes_without_mass_keep_the_base():
     assert policy_divergence(nowhere, base) == pytest.approx(0, abs=1e-15)
 
 
-def test_closed_forms():
-    rates, betas = np.array([0.05, 0.3, 0.9])[:, None], np.array([0.05, 0.5, 5.0])
-    assert validity_at(rates, betas) == pytest.approx(mu_from_beta(rates, betas), rel=1e-13)
-    root = ((1 + betas) + np.sqrt((1 + betas) ** 2 - 4 * betas * (1 - rates))) / 2
-    assert validity_at(rates, betas, FORWARD_KL) == pytest.approx(betas * rates / (root - 1), rel=1e-11)
-    pearson = np.minimum(rates + (1 - rates) * rates / (2 * betas), 1)
-    assert validity_at(rates, betas, CHI_SQUARED) == pytest.approx(pearson, rel=1e-12)
-
-
 @every
 def test_beta_at_inverts(divergence):
     assert beta_at(0.25, 1.0, CHI_SQUARED) == pytest.approx(0.125, rel=1e-12)  # The largest without failures.
@@ -74,19 +64,3 @@ def test_beta_at_inverts(divergence):
 def test_rates_of_zero_and_one_stay():
     for divergence in EVERY:
         assert validity_at([0.0, 1.0], 0.1, divergence) == pytest.approx([0, 1], abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("divergence", "slope"),
-    [
-        (CHI_SQUARED, lambda mu, a: mu / a - (1 - mu) / (1 - a)),
-        (alpha_divergence(-1.5), lambda mu, a: ((mu / a) ** 1.5 - ((1 - mu) / (1 - a)) ** 1.5) / 1.5),
-    ],
-    ids=("chi_squared", "alpha_-1.5"),
-)
-def test_a_rare_success_and_a_small_beta_cost_few_digits(divergence, slope):
-    base_rate, beta = mpmath.mpf("1e-12"), mpmath.mpf("1e-9")
-    with mpmath.workdps(40):
-        strength = {True: 1 / (2 * beta), False: 1 / beta}[divergence is CHI_SQUARED]
-        exact = mpmath.findroot(lambda mu: slope(mu, base_rate) - strength, (1e-4, 1e-3), solver="anderson")
-    assert validity_at(1e-12, 1e-9, divergence) == pytest.approx(float(exact), abs=1e-9)

@@ -1,6 +1,5 @@
 import json
 import platform
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,23 +8,6 @@ from dph_theory import excess_kl
 from dph_theory.intervals import Estimate, mean_interval
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import read_record, record
-
-
-@dataclass(frozen=True)
-class Point:
-    x: float
-    label: str | None = None
-
-
-@dataclass(frozen=True)
-class Curve:
-    name: str
-    points: tuple[Point, ...]
-    by_strength: dict[float, tuple[int, ...]]
-
-
-CURVE = Curve("c", (Point(0.123456789), Point(float("inf"), "end")), {0.5: (1, 2)})
-
 
 GIVEN = {"seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]}
 

@@ -9,11 +9,6 @@ from dph_theory.transfer.strategies import log_odds_with_kl
 SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
 
 
-def apart(rarer):
-    """Two strategies that solve different prompts."""
-    return [[1, 0], [0, 1]], [1 - rarer, rarer]
-
-
 @pytest.mark.parametrize("scale", ["none", "std"])
 def test_of_these_sets_the_most_merit_is_left_and_not_the_likeliest(scale):
     path = trained_shares(BASE, SETS, RHO, group_weighting(8, scale), [0, 3000])
@@ -22,13 +17,6 @@ def test_of_these_sets_the_most_merit_is_left_and_not_the_likeliest(scale):
     end = path[1] @ np.array(SETS).T
     for k in (1, 4, 64):  # Pass@k = Pass@1 in the end.
         assert np.mean(1 - (1 - end) ** k) == pytest.approx(0.6, abs=0.02)
-
-
-@pytest.mark.parametrize(("size", "kept"), [(8, 0.0), (12, 0.033846), (16, 0.067071)])
-def test_maxrl_keeps_the_rarer_strategy_from_its_threshold_on(size, kept):
-    success, rho = apart(0.1)
-    end = trained_shares([0.5, 0.5], success, rho, group_weighting(size, "mean"), [0, 3e4])[-1, 1]
-    assert end == pytest.approx(kept, abs=2e-3)
 
 
 def test_with_a_kl_small_steps_keep_their_digits_and_large_ones_swing():

@@ -190,6 +190,9 @@ def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
     assert np.abs(fast - fast[:, :1]).mean() > 1.2 * np.abs(slow - slow[:, :1]).mean()
 
 
+OF_MIXED = LinearisedMethod(alpha=0.5, mean_over_mixed=True)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -198,13 +201,15 @@ def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
         ({"optimiser": "lion"}, "optimiser='lion'"),
         ({"trained": [9]}, "different indices of 5 prompts"),
         ({"seeds": 0}, "seeds=0"),
+        ({"method": OF_MIXED, "noise": False}, "noise=False is not allowed: True for mixed groups"),
+        ({"method": replace(OF_MIXED, alpha=1e300), **ONE_STEP}, "step=0.05 .*: smaller, or beta, alpha"),
+        ({"method": held((0, 1), FORWARD_KL, 1.0)}, "at least one prompt that is not held"),
     ],
 )
 def test_errors(changes, said):
-    kernel, *_ = linear_answers()
-    how = {"trained": [0, 1], "steps": 1, "step": 0.1, "seeds": 1} | changes
+    how = {"method": LinearisedMethod(), "trained": [0, 1], "steps": 1, "step": 0.1, "seeds": 1} | changes
     with pytest.raises(ValueError, match=said):
-        linearised_training(kernel, LinearisedMethod(), how.pop("trained"), **how)
+        linearised_training(linear_answers()[0], **how)
 
 
 def test_an_answer_that_the_base_never_gives_stays_away():
@@ -215,19 +220,3 @@ def test_an_answer_that_the_base_never_gives_stays_away():
         kernel = replace(kernel, log_p=np.log(p))
     method = LinearisedMethod(beta=0.1, divergence=REVERSE_KL)
     assert np.isfinite(linearised_training(kernel, method, [0, 1], steps=3, step=0.1).rates).all()
-
-
-def test_the_expectation_over_mixed_groups_is_of_rewards_of_zero_and_one():
-    kernel, *_ = linear_answers()
-    method = LinearisedMethod(alpha=0.5, mean_over_mixed=True)
-    with pytest.raises(ValueError, match="noise=False is not allowed: True for mixed groups"):
-        linearised_training(kernel, method, [0, 1], noise=False, **ONE_STEP)
-    with pytest.raises(ValueError, match=r"step=0.05 is not allowed: smaller, or beta, alpha"):
-        linearised_training(kernel, replace(method, alpha=1e300), [0, 1], **ONE_STEP)
-
-
-def test_something_is_left_to_explore():
-    kernel, *_ = linear_answers()
-    method = LinearisedMethod(holds=(Hold((0, 1), FORWARD_KL, 1.0),))
-    with pytest.raises(ValueError, match="at least one prompt that is not held"):
-        linearised_training(kernel, method, [0, 1], steps=1, step=0.1)
