@@ -18,21 +18,17 @@ def sound():
         yield axes
 
 
-@pytest.mark.parametrize(
-    ("flaw", "words"),
-    [
-        (lambda axes: axes.set_xlabel(""), "no x label"),
-        (lambda axes: axes.set_ylabel(""), "no y label"),
-        (lambda axes: axes.get_legend().remove(), "no legend"),
-        (lambda axes: axes.legend(loc="upper right"), "the legend lies on"),
-        (lambda axes: axes.scatter([0.2, 0.3, 0.4], [2.7, 2.8, 2.7]), "the legend lies on"),
-        (lambda axes: axes.bar([0.3, 0.5], [3, 3], width=0.1), "the legend lies on"),
-        (lambda axes: axes.text(3.2, 1, "a long remark off the canvas", in_layout=False), "cut off"),
-        (lambda axes: (axes.text(2, 0.2, "one remark"), axes.text(2.1, 0.21, "another")), "overlapping"),
-        (lambda axes: (axes.text(2, 0.2, "a remark", rotation=90), axes.text(2, 0.4, "one")), "overlapping"),
-        (lambda axes: axes.figure.add_axes((0.5, 0.3, 0.2, 0.2)), "nothing drawn"),
-    ],
-)
+@pytest.mark.parametrize(("flaw", "words"), [
+    (lambda axes: axes.set_xlabel(""), "no x label"), (lambda axes: axes.set_ylabel(""), "no y label"),
+    (lambda axes: axes.get_legend().remove(), "no legend"),
+    (lambda axes: axes.legend(loc="upper right"), "the legend lies on"),
+    (lambda axes: axes.scatter([0.2, 0.3, 0.4], [2.7, 2.8, 2.7]), "the legend lies on"),
+    (lambda axes: axes.bar([0.3, 0.5], [3, 3], width=0.1), "the legend lies on"),
+    (lambda axes: axes.text(3.2, 1, "a long remark off the canvas", in_layout=False), "cut off"),
+    (lambda axes: (axes.text(2, 0.2, "one remark"), axes.text(2.1, 0.21, "another")), "overlapping"),
+    (lambda axes: (axes.text(2, 0.2, "a remark", rotation=90), axes.text(2, 0.4, "one")), "overlapping"),
+    (lambda axes: axes.figure.add_axes((0.5, 0.3, 0.2, 0.2)), "nothing drawn"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:This figure includes Axes")
 def test_a_flaw_is_found(sound, flaw, words):
     flaw(sound)

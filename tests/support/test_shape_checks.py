@@ -37,18 +37,14 @@ def test_shapes_agree_within_a_call_and_whole_numbers_are_floats():
     assert (half(3), Kept(3).x) == (1.5, 3)
 
 
-@pytest.mark.parametrize(
-    ("call", "given", "says"),
-    [
-        (paired, (np.ones((2, 3)), np.ones(3)), "violates type hint"),
-        (paired, (np.ones(2), np.ones(2)), "violates type hint"),
-        (paired, (np.ones((2, 3)), np.zeros(2)), "return"),
-        (half, ("3",), "violates type hint"),
-        (Kept, ("3",), "violates type hint"),
-        # It is on in our packages.
-        (generator_loss, (torch.zeros(2, 3), torch.zeros(2, 3), "no mask", None), "violates type hint"),
-    ],
-)
+@pytest.mark.parametrize(("call", "given", "says"), [
+    (paired, (np.ones((2, 3)), np.ones(3)), "violates type hint"),
+    (paired, (np.ones(2), np.ones(2)), "violates type hint"),
+    (paired, (np.ones((2, 3)), np.zeros(2)), "return"), (half, ("3",), "violates type hint"),
+    (Kept, ("3",), "violates type hint"),
+    # It is on in our packages.
+    (generator_loss, (torch.zeros(2, 3), torch.zeros(2, 3), "no mask", None), "violates type hint"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused_at_the_call(call, given, says):
     with pytest.raises(Exception, match=says):
         call(*given)

@@ -168,39 +168,30 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
     assert {job.variant.place for job in jobs["places"]} == {"rehearsed", "all"}
 
 
-@pytest.mark.parametrize(
-    ("name", "changed", "message"),
-    [
-        ("collapse", {"starts": 0}, "starts=0"),
-        ("collapse", {"rounds": 0}, "rounds=0"),
-        ("collapse", {"strengths": (1.0, -1.0)}, "strengths=-1"),
-        ("collapse", {"alphas": (1.0,)}, "alphas=1"),
-        ("collapse", {"targets": (0.0,)}, "targets=0"),
-        ("collapse", {"random_alphas": (float("nan"),)}, "random_alphas=nan"),
-        ("collapse", {"random_targets": (0.3,)}, "random_targets=0.3"),
-        ("strategies", {"prompts": (15, 10, 0, 7, 6, 5)}, "prompts=0"),
-        ("strategies", {"prompts": (15, 10)}, r"weights.shape=\(2,\)"),
-        ("strategies", {"base": (0.5, 0.5, 0.5, 0.1, 0.1)}, "base sums to"),
-        ("strategies", {"base": (0.5, 0.5, 0.0, 0.0, 0.0)}, "every strategy needs some mass"),
-        ("strategies", {"easy_rate": 1.0}, "easy_rate=1"),
-        ("strategies", {"hard_rate": 0.0}, "hard_rate=0"),
-        ("strategies", {"group": 1}, "group=1 "),
-        ("strategies", {"learning_rate": -0.5}, "learning_rate=-0.5"),
-        ("strategies", {"conditioning": 0.2}, r"conditioning=0.2.*one of the sweep's values \(0.0, 0.03"),
-        ("strategies", {"conditioning": -1.0}, "conditioning=-1"),
-        ("strategies", {"strength": 0.3}, "strength=0.3.*one of the sweep's values"),
-        ("strategies", {"alpha": 0.4}, "alpha=0.4.*one of the sweep's values"),
-        ("strategies", {"strengths": (1.0, 20.0)}, "strengths=20.0.*below 12"),
-        ("strategies", {"draws": ()}, "draws=.*at least 1 item"),
-        ("strategies", {"coverage_draws": 0}, "coverage_draws=0"),
-        ("strategies", {"rises": (0.0,)}, "rises=0"),
-        ("strategies", {"fall": 1.0}, "fall=1"),
-        ("strategies", {"random_tasks": 1}, "random_tasks=1"),
-        ("styles", {"methods": ("PPO",)}, "methods='PPO' is not allowed: one of GRPO"),
-        ("styles", {"long_updates": 6}, "long_updates=6 is not allowed: whole rounds of 4"),
-        ("styles", {"mus": (1.0,)}, "mus=1"),
-    ],
-)
+@pytest.mark.parametrize(("name", "changed", "message"), [
+    ("collapse", {"starts": 0}, "starts=0"), ("collapse", {"rounds": 0}, "rounds=0"),
+    ("collapse", {"strengths": (1.0, -1.0)}, "strengths=-1"), ("collapse", {"alphas": (1.0,)}, "alphas=1"),
+    ("collapse", {"targets": (0.0,)}, "targets=0"),
+    ("collapse", {"random_alphas": (float("nan"),)}, "random_alphas=nan"),
+    ("collapse", {"random_targets": (0.3,)}, "random_targets=0.3"),
+    ("strategies", {"prompts": (15, 10, 0, 7, 6, 5)}, "prompts=0"),
+    ("strategies", {"prompts": (15, 10)}, r"weights.shape=\(2,\)"),
+    ("strategies", {"base": (0.5, 0.5, 0.5, 0.1, 0.1)}, "base sums to"),
+    ("strategies", {"base": (0.5, 0.5, 0.0, 0.0, 0.0)}, "every strategy needs some mass"),
+    ("strategies", {"easy_rate": 1.0}, "easy_rate=1"), ("strategies", {"hard_rate": 0.0}, "hard_rate=0"),
+    ("strategies", {"group": 1}, "group=1 "), ("strategies", {"learning_rate": -0.5}, "learning_rate=-0.5"),
+    ("strategies", {"conditioning": 0.2}, r"conditioning=0.2.*one of the sweep's values \(0.0, 0.03"),
+    ("strategies", {"conditioning": -1.0}, "conditioning=-1"),
+    ("strategies", {"strength": 0.3}, "strength=0.3.*one of the sweep's values"),
+    ("strategies", {"alpha": 0.4}, "alpha=0.4.*one of the sweep's values"),
+    ("strategies", {"strengths": (1.0, 20.0)}, "strengths=20.0.*below 12"),
+    ("strategies", {"draws": ()}, "draws=.*at least 1 item"),
+    ("strategies", {"coverage_draws": 0}, "coverage_draws=0"), ("strategies", {"rises": (0.0,)}, "rises=0"),
+    ("strategies", {"fall": 1.0}, "fall=1"), ("strategies", {"random_tasks": 1}, "random_tasks=1"),
+    ("styles", {"methods": ("PPO",)}, "methods='PPO' is not allowed: one of GRPO"),
+    ("styles", {"long_updates": 6}, "long_updates=6 is not allowed: whole rounds of 4"),
+    ("styles", {"mus": (1.0,)}, "mus=1"),
+])  # fmt: skip
 def test_a_setting_that_is_not_allowed_is_named(name, changed, message):
     with pytest.raises(ValueError, match=message):
         ToyExperiment(name).configuration(**changed)

@@ -96,22 +96,15 @@ def test_every_table_is_printed_on_request_and_no_control_character_reaches_the_
 WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"id": "p1", "n": 16, "c": 5}'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words", "says"),
-    [
-        ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
-        ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
-        ("run.jsonl", FEW, "", "--allow-missing leaves them out"),
-        ("", "", "--k 0", "whole numbers from 1 on"),
-        ("", "", "--power 0", "from 1e-06 to 1"),
-        ("", "", "--power 0.1@x", "a number such as 0.02"),
-        ("", "", "--power 0.1@17", "at most 16"),
-        ("", "", "--group-size 1", "2<=x<=4096"),
-        ("", "", "--min-n 17", "as many answers as some prompt has"),
-        ("", "", "--mean", "two runs or more"),
-        ("", "", "--by-step", "a whole number in each row"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "words", "says"), [
+    ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
+    ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
+    ("run.jsonl", FEW, "", "--allow-missing leaves them out"), ("", "", "--k 0", "whole numbers from 1 on"),
+    ("", "", "--power 0", "from 1e-06 to 1"), ("", "", "--power 0.1@x", "a number such as 0.02"),
+    ("", "", "--power 0.1@17", "at most 16"), ("", "", "--group-size 1", "2<=x<=4096"),
+    ("", "", "--min-n 17", "as many answers as some prompt has"), ("", "", "--mean", "two runs or more"),
+    ("", "", "--by-step", "a whole number in each row"),
+])  # fmt: skip
 def test_wrong_usage_is_named_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
     monkeypatch.chdir(tmp_path)
     base, after = written(tmp_path)

@@ -104,18 +104,11 @@ def test_a_deliberate_error_is_refused(folder, name):
 
 
 @with_coq
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Conjectures cheat : forall P : Prop, P.",
-        "Context (cheat : 0 = 1).",
-        "Primitive add := #int63_add.",
-        "Unset Guard Checking.",
-        "#[bypass_check(guard)] Fixpoint f (n : nat) {struct n} : False := f n.",
-        "Notation cheat := True.",
-        "Admitted.",
-    ],
-)
+@pytest.mark.parametrize("sentence", [
+    "Conjectures cheat : forall P : Prop, P.", "Context (cheat : 0 = 1).", "Primitive add := #int63_add.",
+    "Unset Guard Checking.", "#[bypass_check(guard)] Fixpoint f (n : nat) {struct n} : False := f n.",
+    "Notation cheat := True.", "Admitted.",
+])  # fmt: skip
 def test_what_could_assume_is_refused_by_file_and_line_however_it_is_written(tmp_path, sentence):
     before, after = (
         ("Lemma a : True.", "") if sentence == "Admitted." else ("", "Lemma a : True. Proof. exact I. Qed.")

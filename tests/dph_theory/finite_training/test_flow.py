@@ -72,19 +72,15 @@ OTHER = {T: partial(tempered, temperature=T) for T in (0.6, 1.5)}
 THREE, TWO_RIGHT = [np.array([0.3, 0.2, 0.5])], [1, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("form", "settings", "least", "most"),
-    [
-        # With the KL in the reward the law stays, whatever the sampler and the correction.
-        *(("sequence_kl", {"correction": correction, "cap": 2.0}, 0, 1e-6) for correction in CORRECTIONS),
-        ("k2", {}, 0.02, 1),
-        ("k2", {"correction": "sequence"}, 0, 1e-6),
-        ("k2", {"correction": "token"}, 0, 1e-6),
-        # On the verdict alone, as TRL corrects vLLM, it is not restored; nor where a cap cuts it off.
-        ("k2", {"correction": "sequence", "corrects_penalty": False}, 0.02, 1),
-        ("k2", {"correction": "sequence", "cap": 1.0}, 0.01, 1),
-    ],
-)
+@pytest.mark.parametrize(("form", "settings", "least", "most"), [
+    # With the KL in the reward the law stays, whatever the sampler and the correction.
+    *(("sequence_kl", {"correction": correction, "cap": 2.0}, 0, 1e-6) for correction in CORRECTIONS),
+    ("k2", {}, 0.02, 1), ("k2", {"correction": "sequence"}, 0, 1e-6),
+    ("k2", {"correction": "token"}, 0, 1e-6),
+    # On the verdict alone, as TRL corrects vLLM, it is not restored; nor where a cap cuts it off.
+    ("k2", {"correction": "sequence", "corrects_penalty": False}, 0.02, 1),
+    ("k2", {"correction": "sequence", "cap": 1.0}, 0.01, 1),
+])  # fmt: skip
 def test_which_corrections_restore_the_policy(form, settings, least, most):
     rollouts = Rollouts(OTHER[0.6], **settings)
     (policy,) = flow(THREE, TWO_RIGHT, [300.0], form=form, beta=0.6, rollouts=rollouts)

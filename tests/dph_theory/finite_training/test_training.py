@@ -118,15 +118,11 @@ def test_other_noise_along_one_training_is_that_of_a_training_of_its_own():
     assert found.other_deviations["none"]["ratio"] != pytest.approx(found.deviations["ratio"], rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"optimiser": "lion"}, "optimiser='lion'"),
-        ({"batch": 0}, "batch=0"),
-        ({"learning_rate": -1.0}, "learning_rate=-1.0"),
-        ({"until": lambda log_p: log_p.sum() * 0}, "until=.*below 0 at the start"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "named"), [
+    ({"optimiser": "lion"}, "optimiser='lion'"), ({"batch": 0}, "batch=0"),
+    ({"learning_rate": -1.0}, "learning_rate=-1.0"),
+    ({"until": lambda log_p: log_p.sum() * 0}, "until=.*below 0 at the start"),
+])  # fmt: skip
 def test_what_is_not_allowed_is_named(changes, named):
     setting = {"learning_rate": 0.1, "batch": 8, "steps": 2, **changes}
     with pytest.raises(ValueError, match=named):

@@ -44,19 +44,13 @@ def test_a_temperature_goes_with_any_penalty():
     assert_same(tempered(hot, 1.3), token_policy(tempered(base, 1.3), valid, 0.5), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("settings", "kept"),
-    [
-        ({}, [0.15, 0.1, 0.05, 0.4, 0.3]),
-        ({"top_p": 0.7}, [0, 0, 0, 4 / 7, 3 / 7]),
-        ({"top_p": 0.71}, [0.15 / 0.85, 0, 0, 0.4 / 0.85, 0.3 / 0.85]),
-        ({"top_p": 1e-300}, [0, 0, 0, 1, 0]),
-        ({"top_k": 1}, [0, 0, 0, 1, 0]),
-        ({"min_p": 0.3}, [0.15 / 0.85, 0, 0, 0.4 / 0.85, 0.3 / 0.85]),
-        # top_p is of what top_k left.
-        ({"top_k": 2, "top_p": 0.5}, [0, 0, 0, 1, 0]),
-    ],
-)
+@pytest.mark.parametrize(("settings", "kept"), [
+    ({}, [0.15, 0.1, 0.05, 0.4, 0.3]), ({"top_p": 0.7}, [0, 0, 0, 4 / 7, 3 / 7]),
+    ({"top_p": 0.71}, [0.15 / 0.85, 0, 0, 0.4 / 0.85, 0.3 / 0.85]), ({"top_p": 1e-300}, [0, 0, 0, 1, 0]),
+    ({"top_k": 1}, [0, 0, 0, 1, 0]), ({"min_p": 0.3}, [0.15 / 0.85, 0, 0, 0.4 / 0.85, 0.3 / 0.85]),
+    # top_p is of what top_k left.
+    ({"top_k": 2, "top_p": 0.5}, [0, 0, 0, 1, 0]),
+])  # fmt: skip
 def test_a_truncated_sampler_keeps_the_likeliest(settings, kept):
     assert_same(truncated(ANSWERS, **settings), [kept], atol=1e-12)
 

@@ -42,17 +42,12 @@ def test_a_file_and_a_folder_that_can_be_written_are_given_back_untouched(tmp_pa
     assert (tmp_path / "old.json").read_text() == "old"
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        (OutputFile, "missing/x.json", "the folder .*missing does not exist"),
-        (OutputFile, "here", "here is a folder"),
-        (OutputFile, "/proc/x.json", "nothing can be written"),
-        (OutputFolder, "file", "file is no folder"),
-        (OutputFolder, "file/below", "file is no folder"),
-        (OutputFolder, "/proc/nothing", "nothing can be written"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name", "message"), [
+    (OutputFile, "missing/x.json", "the folder .*missing does not exist"),
+    (OutputFile, "here", "here is a folder"), (OutputFile, "/proc/x.json", "nothing can be written"),
+    (OutputFolder, "file", "file is no folder"), (OutputFolder, "file/below", "file is no folder"),
+    (OutputFolder, "/proc/nothing", "nothing can be written"),
+])  # fmt: skip
 def test_what_cannot_be_written_is_refused(kind, name, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()

@@ -56,17 +56,13 @@ def test_a_prompt_without_a_correct_answer_moves_nobody():
     assert K[0] == pytest.approx(np.where(np.arange(5) == 1, 0, kernel.log_odds.kernel[0]))
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"names": ("a",) * 5}, "no name twice in a set"),
-        ({"sets": ("train",)}, "one set for each"),
-        ({"gradients": np.eye(3)}, "of 20 answers, as prompt has"),
-        ({"gradients": np.full((20, 2), np.nan, np.float32)}, "finite vectors, one a row"),
-        ({"prompt": np.zeros(20, int)}, "indices of all 5 prompts"),
-        ({"log_p": np.zeros(20)}, "probabilities of 'prompt 0'=4.0 is not allowed: a sum of one"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"names": ("a",) * 5}, "no name twice in a set"), ({"sets": ("train",)}, "one set for each"),
+    ({"gradients": np.eye(3)}, "of 20 answers, as prompt has"),
+    ({"gradients": np.full((20, 2), np.nan, np.float32)}, "finite vectors, one a row"),
+    ({"prompt": np.zeros(20, int)}, "indices of all 5 prompts"),
+    ({"log_p": np.zeros(20)}, "probabilities of 'prompt 0'=4.0 is not allowed: a sum of one"),
+])  # fmt: skip
 def test_errors(changes, said):
     kernel, *_ = linear_answers()
     with pytest.raises(ValueError, match=said):

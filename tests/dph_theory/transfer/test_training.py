@@ -193,19 +193,13 @@ def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
 OF_MIXED = LinearisedMethod(alpha=0.5, mean_over_mixed=True)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"steps": 0}, "steps=0"),
-        ({"step": 0.0}, "step=0.0"),
-        ({"optimiser": "lion"}, "optimiser='lion'"),
-        ({"trained": [9]}, "different indices of 5 prompts"),
-        ({"seeds": 0}, "seeds=0"),
-        ({"method": OF_MIXED, "noise": False}, "noise=False is not allowed: True for mixed groups"),
-        ({"method": replace(OF_MIXED, alpha=1e300), **ONE_STEP}, "step=0.05 .*: smaller, or beta, alpha"),
-        ({"method": held((0, 1), FORWARD_KL, 1.0)}, "at least one prompt that is not held"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"steps": 0}, "steps=0"), ({"step": 0.0}, "step=0.0"), ({"optimiser": "lion"}, "optimiser='lion'"),
+    ({"trained": [9]}, "different indices of 5 prompts"), ({"seeds": 0}, "seeds=0"),
+    ({"method": OF_MIXED, "noise": False}, "noise=False is not allowed: True for mixed groups"),
+    ({"method": replace(OF_MIXED, alpha=1e300), **ONE_STEP}, "step=0.05 .*: smaller, or beta, alpha"),
+    ({"method": held((0, 1), FORWARD_KL, 1.0)}, "at least one prompt that is not held"),
+])  # fmt: skip
 def test_errors(changes, said):
     how = {"method": LinearisedMethod(), "trained": [0, 1], "steps": 1, "step": 0.1, "seeds": 1} | changes
     with pytest.raises(ValueError, match=said):

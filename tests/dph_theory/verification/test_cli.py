@@ -109,22 +109,16 @@ def test_a_paper_is_listed_by_claim_entry_status_figure_and_command():
     assert "│  dph_theorem_1.undiscounted │" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("kl_control.cots",), "the nearest names are kl_control.cost, "),
-        (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
-        (("Proposition 3",), "'Theorem 1' of li2025choice"),
-        (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
-        (("li2025",), "the nearest names are li2025choice"),
-        (("bernoullis",), "the nearest names are kl_control.cost"),
-        (("--instances", "0"), "--instances"),
-        (("--seed", "-1"), "--seed"),
-        (("--json", "missing/folder/v.json"), "does not exist"),
-        (("--list", "--json", "-"), "--list"),
-        (("--what",), "No such option"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("kl_control.cots",), "the nearest names are kl_control.cost, "),
+    (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+    (("Proposition 3",), "'Theorem 1' of li2025choice"),
+    (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+    (("li2025",), "the nearest names are li2025choice"),
+    (("bernoullis",), "the nearest names are kl_control.cost"), (("--instances", "0"), "--instances"),
+    (("--seed", "-1"), "--seed"), (("--json", "missing/folder/v.json"), "does not exist"),
+    (("--list", "--json", "-"), "--list"), (("--what",), "No such option"),
+])  # fmt: skip
 def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message):
     done = here(*arguments)
     assert done.exit_code == 2

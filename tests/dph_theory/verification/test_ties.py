@@ -59,14 +59,10 @@ def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
     assert untied(VALIDITY)[0].startswith("the record is of other files")
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        ("many_prompts.dual", "targets"),
-        ("group_advantages.ends", "the_limit"),
-        ("samplers.best", "any_sampler"),
-    ],
-)
+@pytest.mark.parametrize(("name", "other"), [
+    ("many_prompts.dual", "targets"), ("group_advantages.ends", "the_limit"),
+    ("samplers.best", "any_sampler"),
+])  # fmt: skip
 def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
     reasons = untied(replace(THEOREMS[name], coq=other))
     assert any("is not of" in words or "has 0 theorems" in words for words in reasons)

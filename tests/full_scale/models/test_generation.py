@@ -210,16 +210,11 @@ def test_prompts_plain_and_through_the_chat_template(llama, monkeypatch):
         assert tokenizer.convert_ids_to_tokens(ids) == ["w0", "p0", "p7", last]
 
 
-@pytest.mark.parametrize(
-    ("given", "settings", "named"),
-    [
-        ((PROMPTS, 0), {}, "n=0 is not allowed"),
-        ((PROMPTS, 2), {"greedy": True}, "1 if greedy"),
-        (([[3], []], 1), {}, "at least one token"),
-        (([[3]], 1), {"backend": "vllm"}, "install vllm"),
-        (([[3]], 1), {"backend": "vllm", "peft_config": {}}, "adapters"),
-    ],
-)
+@pytest.mark.parametrize(("given", "settings", "named"), [
+    ((PROMPTS, 0), {}, "n=0 is not allowed"), ((PROMPTS, 2), {"greedy": True}, "1 if greedy"),
+    (([[3], []], 1), {}, "at least one token"), (([[3]], 1), {"backend": "vllm"}, "install vllm"),
+    (([[3]], 1), {"backend": "vllm", "peft_config": {}}, "adapters"),
+])  # fmt: skip
 def test_what_cannot_be_sampled_is_named(llama, monkeypatch, given, settings, named):
     monkeypatch.setitem(sys.modules, "vllm", None)
     model, tokenizer = llama

@@ -4,18 +4,11 @@ from support.sql_databases import SHOP, bird_folder, make_database, write_json, 
 from full_scale.tasks.benchmarks import ExampleSource, examples, read_rows, schema_text
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "found"),
-    [
-        ("a.json", '[{"q": "one"}, {"q": "zwölf"}]', {"row 0": "one", "row 1": "zwölf"}),
-        # Blank lines are no rows; only a newline ends one.
-        (
-            "a.jsonl",
-            '\n{"q": "one"}\n\n{"q": "a\u2028b\x85c"}\n',
-            {"line 2": "one", "line 4": "a\u2028b\x85c"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "found"), [
+    ("a.json", '[{"q": "one"}, {"q": "zwölf"}]', {"row 0": "one", "row 1": "zwölf"}),
+    # Blank lines are no rows; only a newline ends one.
+    ("a.jsonl", '\n{"q": "one"}\n\n{"q": "a\u2028b\x85c"}\n', {"line 2": "one", "line 4": "a\u2028b\x85c"}),
+])  # fmt: skip
 def test_rows_of_a_file_know_where_they_stand(tmp_path, name, text, found):
     (tmp_path / name).write_text(text, encoding="utf-8")
     rows = read_rows(str(tmp_path / name))
@@ -24,25 +17,19 @@ def test_rows_of_a_file_know_where_they_stand(tmp_path, name, text, found):
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("a.json", "{", "no valid JSON"),
-        ("a.json", "{}", "no list of rows, but a dict"),
-        ("a.json", "[1]", "row 0 is no JSON object, but a int"),
-        ("a.json", "[]", "at least one row"),
-        ("a.json", b'["\xff"]', r"a\.json.*UTF-8"),
-        ("a.jsonl", "", "at least one row"),
-        ("a.jsonl", '{"a": 1}\n{"a":\n', "line 2 is no valid JSON"),
-        ("a.jsonl", "[]\n", "line 1 is no JSON object"),
-        ("a.jsonl", '{"a": 1}\n{"a": ["b\\ud800"]}\n', r"a\.jsonl line 2 holds '\\ud800'"),
-        ("a.json", '[{"a": {"\\udc00": 1}}]', r"a\.json row 0 holds '\\udc00'"),
-        ("a.jsonl", f'{{"a": {"9" * 5000}}}\n', "line 1 is no valid JSON.*digits"),
-        ("a.jsonl", "[" * 99_999, "line 1 is no valid JSON"),
-        ("a.txt", "a,b\n", "a JSON, JSONL, CSV or Parquet file"),
-        ("absent.json", None, "dataset; there is no such path"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("a.json", "{", "no valid JSON"), ("a.json", "{}", "no list of rows, but a dict"),
+    ("a.json", "[1]", "row 0 is no JSON object, but a int"), ("a.json", "[]", "at least one row"),
+    ("a.json", b'["\xff"]', r"a\.json.*UTF-8"), ("a.jsonl", "", "at least one row"),
+    ("a.jsonl", '{"a": 1}\n{"a":\n', "line 2 is no valid JSON"),
+    ("a.jsonl", "[]\n", "line 1 is no JSON object"),
+    ("a.jsonl", '{"a": 1}\n{"a": ["b\\ud800"]}\n', r"a\.jsonl line 2 holds '\\ud800'"),
+    ("a.json", '[{"a": {"\\udc00": 1}}]', r"a\.json row 0 holds '\\udc00'"),
+    ("a.jsonl", f'{{"a": {"9" * 5000}}}\n', "line 1 is no valid JSON.*digits"),
+    ("a.jsonl", "[" * 99_999, "line 1 is no valid JSON"),
+    ("a.txt", "a,b\n", "a JSON, JSONL, CSV or Parquet file"),
+    ("absent.json", None, "dataset; there is no such path"),
+])  # fmt: skip
 def test_a_broken_file_says_where(tmp_path, name, text, says):
     if text is not None:
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -168,31 +155,22 @@ def test_the_rows_of_the_authors_release(tmp_path):
 RIGHT = {"db_id": "shop", "question": "q", "SQL": "s"}
 
 
-@pytest.mark.parametrize(
-    ("task", "row", "says"),
-    [
-        ("bird", {"question": "q", "SQL": "s"}, "line 1 has no field 'db_id', only"),
-        ("bird", {"db_id": "shop", "SQL": "s"}, "line 1 has no field 'question'"),
-        ("bird", {"db_id": "shop", "question": "q"}, "line 1 has no field 'SQL'"),
-        *(("bird", RIGHT | {"SQL": query}, "line 1: SQL=.*some text") for query in (" ", ["x"], True)),
-        ("bird", RIGHT | {"db_id": "shops"}, "line 1: db_id='shops'.*shops/shops.sqlite"),
-        ("bird", RIGHT | {"db_id": "../shop"}, "line 1: db_id='../shop'.*plain name"),
-        ("bird", RIGHT | {"db_id": "corrupt"}, r"line 1: .*corrupt\.sqlite cannot be read"),
-        ("maths", {"problem": "1+1?"}, "line 1 has no field 'answer' or 'solution'"),
-        # A solution without a marked answer is no answer.
-        (
-            "maths",
-            {"problem": "1+1?", "solution": "It is two, as anyone can see."},
-            "line 1: solution.*boxed",
-        ),
-        ("maths", {"problem": "1+1?", "solution": r"So: \boxed{}."}, "line 1: solution.*boxed"),
-        ("dataset", {"prompt": [*TURNS, {"role": "assistant", "content": "4"}]}, "awaits an answer"),
-        ("dataset", {"prompt": [{"role": "user"}]}, "role and content"),
-        ("dataset", {"prompt": []}, "awaits"),
-        ("dph-rl", release(db_id="../rows.jsonl"), "db_id"),
-        ("dph-rl", release(gold_sql=None), "gold_sql"),
-    ],
-)
+@pytest.mark.parametrize(("task", "row", "says"), [
+    ("bird", {"question": "q", "SQL": "s"}, "line 1 has no field 'db_id', only"),
+    ("bird", {"db_id": "shop", "SQL": "s"}, "line 1 has no field 'question'"),
+    ("bird", {"db_id": "shop", "question": "q"}, "line 1 has no field 'SQL'"),
+    *(("bird", RIGHT | {"SQL": query}, "line 1: SQL=.*some text") for query in (" ", ["x"], True)),
+    ("bird", RIGHT | {"db_id": "shops"}, "line 1: db_id='shops'.*shops/shops.sqlite"),
+    ("bird", RIGHT | {"db_id": "../shop"}, "line 1: db_id='../shop'.*plain name"),
+    ("bird", RIGHT | {"db_id": "corrupt"}, r"line 1: .*corrupt\.sqlite cannot be read"),
+    ("maths", {"problem": "1+1?"}, "line 1 has no field 'answer' or 'solution'"),
+    # A solution without a marked answer is no answer.
+    ("maths", {"problem": "1+1?", "solution": "It is two, as anyone can see."}, "line 1: solution.*boxed"),
+    ("maths", {"problem": "1+1?", "solution": r"So: \boxed{}."}, "line 1: solution.*boxed"),
+    ("dataset", {"prompt": [*TURNS, {"role": "assistant", "content": "4"}]}, "awaits an answer"),
+    ("dataset", {"prompt": [{"role": "user"}]}, "role and content"), ("dataset", {"prompt": []}, "awaits"),
+    ("dph-rl", release(db_id="../rows.jsonl"), "db_id"), ("dph-rl", release(gold_sql=None), "gold_sql"),
+])  # fmt: skip
 def test_a_wrong_row_says_where_and_what(tmp_path, task, row, says):
     make_database(tmp_path / "in" / "shop" / "shop.sqlite")
     (tmp_path / "in" / "corrupt").mkdir()
@@ -202,14 +180,10 @@ def test_a_wrong_row_says_where_and_what(tmp_path, task, row, says):
         examples(ExampleSource(task, data, databases=str(tmp_path / "in")), "train")
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        *({"template": place} for place in ("{questions}", "{}", "{0}", "{question")),
-        {"limit": 0},
-        {"limit": -1},
-    ],
-)
+@pytest.mark.parametrize("changed", [
+    *({"template": place} for place in ("{questions}", "{}", "{0}", "{question")), {"limit": 0},
+    {"limit": -1},
+])  # fmt: skip
 def test_another_template_or_limit_is_refused(bird, changed):
     with pytest.raises(ValueError, match="{}={!r}".format(*next(iter(changed.items())))):
         examples(ExampleSource("bird", str(bird), **changed), "train")

@@ -44,14 +44,10 @@ def test_a_generator_is_a_task_with_binary_verdicts():
 
 
 @installed
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"dataset": "chain_som"}, "chain_som"),
-        ({"arguments": {"no_such": 1}}, "no_such"),
-        ({"threshold": 0}, r"task\.options\.threshold=0"),
-    ],
-)
+@pytest.mark.parametrize(("change", "named"), [
+    ({"dataset": "chain_som"}, "chain_som"), ({"arguments": {"no_such": 1}}, "no_such"),
+    ({"threshold": 0}, r"task\.options\.threshold=0"),
+])  # fmt: skip
 def test_what_a_generator_does_not_take_is_named(change, named):
     with pytest.raises(ValueError, match=named):
         load(config(**change))

@@ -26,16 +26,12 @@ def config(folders, name, **options):
     return TaskConfig(name=name, data=str(folders / name), options=options)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "train", "evaluation", "verifier"),
-    [
-        ("bird", {}, 2, {"in_domain": 1}, SqlVerifier),
-        ("spider", {}, 1, {"in_domain": 1}, SqlVerifier),
-        ("maths", {}, 2, {"in_domain": 1}, MathsVerifier),
-        # Another split trains without an evaluation set.
-        ("bird", {"split": "dev"}, 1, {}, SqlVerifier),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "train", "evaluation", "verifier"), [
+    ("bird", {}, 2, {"in_domain": 1}, SqlVerifier), ("spider", {}, 1, {"in_domain": 1}, SqlVerifier),
+    ("maths", {}, 2, {"in_domain": 1}, MathsVerifier),
+    # Another split trains without an evaluation set.
+    ("bird", {"split": "dev"}, 1, {}, SqlVerifier),
+])  # fmt: skip
 def test_the_published_layout_is_all_that_is_needed(folders, name, options, train, evaluation, verifier):
     task = load_task(config(folders, name, **options))
     assert (task.name, len(task.train), type(task.verifier)) == (name, train, verifier)
@@ -70,46 +66,31 @@ def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
     task.verifier.close()
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        (
-            {"name": "birds"},
-            "task.name='birds'.*tiny-sql, reasoning-gym, bird, spider, maths, dataset, dph-rl",
-        ),
-        ({"data": None}, "task.data=None"),
-        ({"data": "/nowhere/at-all"}, "data='/nowhere/at-all'"),
-        ({"options": {"limits": 3}}, "task.options.key='limits'.*did you mean 'limit'"),
-        ({"options": {"limit": "three"}}, "task.options.limit='three'"),
-        ({"options": {"evaluation": {"train": {}}}}, "evaluation.train='train'.*any name but"),
-        ({"options": {"evaluation": {"x": {"data": ""}}}}, "evaluation.x.data=''"),
-        (
-            {"options": {"evaluation": {"x": {"task": "html", "data": "d"}}}},
-            "evaluation.x.task='html'.*maths",
-        ),
-        ({"options": {"evaluation": {"x": {"path": "d"}}}}, "evaluation.x.key='path'"),
-        ({"options": {"evaluation": {"x": 3}}}, "evaluation.x=3.*mapping"),
-        ({"options": {"sql": {"second": 3}}}, "task.options.sql.key='second'.*'seconds'"),
-        ({"options": {"sql": {"rows": "many"}}}, "task.options.sql.rows='many'"),
-        ({"options": {"sql": {"workers": 0}}}, "workers=0"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "says"), [
+    ({"name": "birds"}, "task.name='birds'.*tiny-sql, reasoning-gym, bird, spider, maths, dataset, dph-rl"),
+    ({"data": None}, "task.data=None"), ({"data": "/nowhere/at-all"}, "data='/nowhere/at-all'"),
+    ({"options": {"limits": 3}}, "task.options.key='limits'.*did you mean 'limit'"),
+    ({"options": {"limit": "three"}}, "task.options.limit='three'"),
+    ({"options": {"evaluation": {"train": {}}}}, "evaluation.train='train'.*any name but"),
+    ({"options": {"evaluation": {"x": {"data": ""}}}}, "evaluation.x.data=''"),
+    ({"options": {"evaluation": {"x": {"task": "html", "data": "d"}}}}, "evaluation.x.task='html'.*maths"),
+    ({"options": {"evaluation": {"x": {"path": "d"}}}}, "evaluation.x.key='path'"),
+    ({"options": {"evaluation": {"x": 3}}}, "evaluation.x=3.*mapping"),
+    ({"options": {"sql": {"second": 3}}}, "task.options.sql.key='second'.*'seconds'"),
+    ({"options": {"sql": {"rows": "many"}}}, "task.options.sql.rows='many'"),
+    ({"options": {"sql": {"workers": 0}}}, "workers=0"),
+])  # fmt: skip
 def test_a_wrong_configuration_is_named(folders, changed, says):
     values = {"name": "bird", "data": str(folders / "bird")} | changed
     with pytest.raises(ValueError, match=says):
         load_task(TaskConfig(**values))
 
 
-@pytest.mark.parametrize(
-    ("train", "evaluation", "says"),
-    [
-        ("", {}, "'t' set='train'"),
-        ("1", {"in_domain": ""}, "'t' set='in_domain'"),
-        ("121", {}, "train example id='1'"),
-        ("1", {"in_domain": "22"}, "in_domain example id='2'"),
-        *(("1", {name: "1"}, f"evaluation set='{name}'") for name in RESERVED),
-    ],
-)
+@pytest.mark.parametrize(("train", "evaluation", "says"), [
+    ("", {}, "'t' set='train'"), ("1", {"in_domain": ""}, "'t' set='in_domain'"),
+    ("121", {}, "train example id='1'"), ("1", {"in_domain": "22"}, "in_domain example id='2'"),
+    *(("1", {name: "1"}, f"evaluation set='{name}'") for name in RESERVED),
+])  # fmt: skip
 def test_a_task_that_cannot_be_is_refused(train, evaluation, says):
     sets = {name: [Prompt(each, "q") for each in ids] for name, ids in evaluation.items()}
     with pytest.raises(ValueError, match=says):

@@ -61,33 +61,27 @@ def test_labels_tell_variants_apart_and_places_are_said_even_when_not_asked():
         assert variant == Variant(**changes | {"place": place})
 
 
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (lambda: Variant("PPO"), "name='PPO' is not allowed: one of GRPO, DAPO"),
-        (lambda: Variant("DPH-F", place="explored"), "place='explored' .* for DPH-F one of rehearsed"),
-        (lambda: Variant("RKL", place="all"), "for RKL one of explored"),
-        (lambda: Variant("DAPO", strength=0.1), "strength=0.1 is not allowed: for DAPO None"),
-        (lambda: Variant("RKL", strength=-0.1), "at least 0"),
-        (lambda: Variant("KL control"), "mu=None is not allowed: for KL control a number in"),
-        (lambda: Variant("KL control", mu=1.0), "mu=1.0"),
-        (lambda: Variant("KL control", mu=0.5, strength=1.0), "for KL control None"),
-        (lambda: Variant("KL control", mu=0.2).method(RATES), r"mu=0\.2 is not allowed"),
-        (lambda: Variant("GRPO", mu=0.5), "mu=0.5 is not allowed: for GRPO None"),
-        (lambda: Variant("alpha-DPG"), "alpha=None"),
-        (lambda: Variant("DAPO", alpha=0.5), "for DAPO None"),
-        (lambda: TrainingSettings(group=1), "group=1 is not allowed"),
-        (lambda: TrainingSettings(minibatches=0), "minibatches=0"),
-        (lambda: TrainingSettings(rate=float("inf")), "rate=inf"),
-        (lambda: TrainingSettings(style_shares=(0.5, 0.5)), "style_shares=.* 5 items"),
-        (lambda: TrainingSettings(style_shares=(0.5, 0.5, 0.0, 0.1, 0.1)), "style_shares=0"),
-        (lambda: last(Variant("DAPO"), updates=6), "updates=6 is not allowed: whole rounds of 4"),
-        (
-            lambda: presample(base()[2], base()[0], presamples=200, stored=4, seed=0),
-            "presamples=200 is not allowed: fewer",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("made", "message"), [
+    (lambda: Variant("PPO"), "name='PPO' is not allowed: one of GRPO, DAPO"),
+    (lambda: Variant("DPH-F", place="explored"), "place='explored' .* for DPH-F one of rehearsed"),
+    (lambda: Variant("RKL", place="all"), "for RKL one of explored"),
+    (lambda: Variant("DAPO", strength=0.1), "strength=0.1 is not allowed: for DAPO None"),
+    (lambda: Variant("RKL", strength=-0.1), "at least 0"),
+    (lambda: Variant("KL control"), "mu=None is not allowed: for KL control a number in"),
+    (lambda: Variant("KL control", mu=1.0), "mu=1.0"),
+    (lambda: Variant("KL control", mu=0.5, strength=1.0), "for KL control None"),
+    (lambda: Variant("KL control", mu=0.2).method(RATES), r"mu=0\.2 is not allowed"),
+    (lambda: Variant("GRPO", mu=0.5), "mu=0.5 is not allowed: for GRPO None"),
+    (lambda: Variant("alpha-DPG"), "alpha=None"), (lambda: Variant("DAPO", alpha=0.5), "for DAPO None"),
+    (lambda: TrainingSettings(group=1), "group=1 is not allowed"),
+    (lambda: TrainingSettings(minibatches=0), "minibatches=0"),
+    (lambda: TrainingSettings(rate=float("inf")), "rate=inf"),
+    (lambda: TrainingSettings(style_shares=(0.5, 0.5)), "style_shares=.* 5 items"),
+    (lambda: TrainingSettings(style_shares=(0.5, 0.5, 0.0, 0.1, 0.1)), "style_shares=0"),
+    (lambda: last(Variant("DAPO"), updates=6), "updates=6 is not allowed: whole rounds of 4"),
+    (lambda: presample(base()[2], base()[0], presamples=200, stored=4, seed=0),
+     "presamples=200 is not allowed: fewer"),
+])  # fmt: skip
 def test_what_is_not_allowed_is_named(made, message):
     with pytest.raises(ValueError, match=message):
         made()

@@ -78,30 +78,15 @@ def test_style_by_structure(sql, style):
     assert style_of(sql) == style
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "",
-        "SELECT",
-        "SELECT COUNT(*) FROM",
-        "SELECT a FROM t",
-        "SELECT COUNT(*), a FROM t",
-        "SELECT COUNT(*) + 1 FROM t",
-        "SELECT COUNT() FROM t",
-        "SELECT COUNT(DISTINCT) FROM t",
-        "SELECT COUNT(a b) FROM t",
-        "SELECT SUM(a) FROM t",
-        "SELECT COUNT(*) FROM t; SELECT COUNT(a) FROM t",
-        "SELECT COUNT(*) FROM t)",
-        "SELECT COUNT(*) FROM t WHERE a = 'open",
-        "DELETE FROM t",
-        "EXPLAIN SELECT COUNT(*) FROM t",
-        "FROM t SELECT COUNT(*)",
-        "SELECT COUNT(*) FROM t UNION SELECT COUNT(a) FROM t",
-        "SELECT 'COUNT(*)' FROM t",
-        '"SELECT" COUNT(*) FROM t',
-    ],
-)
+@pytest.mark.parametrize("sql", [
+    "", "SELECT", "SELECT COUNT(*) FROM", "SELECT a FROM t", "SELECT COUNT(*), a FROM t",
+    "SELECT COUNT(*) + 1 FROM t", "SELECT COUNT() FROM t", "SELECT COUNT(DISTINCT) FROM t",
+    "SELECT COUNT(a b) FROM t", "SELECT SUM(a) FROM t", "SELECT COUNT(*) FROM t; SELECT COUNT(a) FROM t",
+    "SELECT COUNT(*) FROM t)", "SELECT COUNT(*) FROM t WHERE a = 'open", "DELETE FROM t",
+    "EXPLAIN SELECT COUNT(*) FROM t", "FROM t SELECT COUNT(*)",
+    "SELECT COUNT(*) FROM t UNION SELECT COUNT(a) FROM t", "SELECT 'COUNT(*)' FROM t",
+    '"SELECT" COUNT(*) FROM t',
+])  # fmt: skip
 def test_what_has_no_style(sql):
     assert style_of(sql) is None
 

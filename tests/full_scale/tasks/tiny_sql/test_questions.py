@@ -142,15 +142,11 @@ def test_every_cell_shows_the_whole_state(state, seed):
 TABLE = domains(1, 1)[0].tables[0]
 
 
-@pytest.mark.parametrize(
-    ("family", "count", "prompt", "where"),
-    [
-        ("with", 6, "region 'north'", "region = 'north'"),
-        ("without", 6, "region 'north'", "region <> 'north'"),
-        ("both", 9, "region 'north' and shift 'morning'", "region = 'north' AND shift = 'morning'"),
-        ("above", 8, "age above 9", "age > 9"),
-    ],
-)
+@pytest.mark.parametrize(("family", "count", "prompt", "where"), [
+    ("with", 6, "region 'north'", "region = 'north'"), ("without", 6, "region 'north'", "region <> 'north'"),
+    ("both", 9, "region 'north' and shift 'morning'", "region = 'north' AND shift = 'morning'"),
+    ("above", 8, "age above 9", "age > 9"),
+])  # fmt: skip
 def test_questions_of_a_family_are_different_and_show_columns_and_condition_only(
     family, count, prompt, where
 ):

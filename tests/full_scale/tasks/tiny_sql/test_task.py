@@ -104,19 +104,14 @@ def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same_and_
     assert model_hash(tmp_path / "other" / "model") != model_hash(folder / "model")
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda here: load(TaskConfig()), r"task\.data=None"),
-        (lambda here: load(TaskConfig(data=str(here))), r"task\.json"),
-        (lambda here: Size(tables=0), "tables=0"),
-        (lambda here: Size(domains=1), "domains=1"),
-        (lambda here: Size(train=0), "train=0"),
-        (lambda here: Habits(shares=(0.5, 0.25, 0.2, 0.15, 0.1)), "sum to one"),
-        (lambda here: Habits(slips=1.0), r"\[0, 1\)"),
-        (lambda here: build(here / "task", dataclasses.replace(SIZE, train=998)), "questions=1000"),
-    ],
-)
+@pytest.mark.parametrize(("call", "says"), [
+    (lambda here: load(TaskConfig()), r"task\.data=None"),
+    (lambda here: load(TaskConfig(data=str(here))), r"task\.json"), (lambda here: Size(tables=0), "tables=0"),
+    (lambda here: Size(domains=1), "domains=1"), (lambda here: Size(train=0), "train=0"),
+    (lambda here: Habits(shares=(0.5, 0.25, 0.2, 0.15, 0.1)), "sum to one"),
+    (lambda here: Habits(slips=1.0), r"\[0, 1\)"),
+    (lambda here: build(here / "task", dataclasses.replace(SIZE, train=998)), "questions=1000"),
+])  # fmt: skip
 def test_bad_input(tmp_path, call, says):
     with pytest.raises((ValueError, RefusedError), match=says):
         call(tmp_path)

@@ -11,26 +11,13 @@ from full_scale.tasks.verifiers.maths import MathsVerifier
 from full_scale.tasks.verifiers.maths_judge import judge, plain
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1 23", "1 23"),
-        ("1.2e-5", r"1.2\times 10^{-5}"),
-        ("7.e3", r"7\times 10^{3}"),
-        ("2e", "2e"),
-        ("1e999999999", "1e999999999"),
-        (r"0.\overline{3}", r"\frac{1}{3}"),
-        (r"0.\dot{1}4285\dot{7}", r"\frac{1}{7}"),
-        (r"1.2\overline{3}", r"\frac{37}{30}"),
-        ("(7., 8.)", "(7, 8)"),
-        ("2 1/2", r"2\frac{1}{2}"),
-        ("\uff11\uff12", "12"),
-        ("\u0661\u066b\u0662", "1.2"),
-        ("x\u00b2", "x^{2}"),
-        ("√2 + ∛8 + √(x+1)", r"\sqrt{2} + \sqrt[3]{8} + \sqrt{x+1}"),
-        ("2½", r"2\frac{1}{2}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("1 23", "1 23"), ("1.2e-5", r"1.2\times 10^{-5}"), ("7.e3", r"7\times 10^{3}"), ("2e", "2e"),
+    ("1e999999999", "1e999999999"), (r"0.\overline{3}", r"\frac{1}{3}"),
+    (r"0.\dot{1}4285\dot{7}", r"\frac{1}{7}"), (r"1.2\overline{3}", r"\frac{37}{30}"), ("(7., 8.)", "(7, 8)"),
+    ("2 1/2", r"2\frac{1}{2}"), ("\uff11\uff12", "12"), ("\u0661\u066b\u0662", "1.2"), ("x\u00b2", "x^{2}"),
+    ("√2 + ∛8 + √(x+1)", r"\sqrt{2} + \sqrt[3]{8} + \sqrt{x+1}"), ("2½", r"2\frac{1}{2}"),
+])  # fmt: skip
 def test_numbers_in_one_notation(text, expected):
     assert plain(text) == expected
 
@@ -49,69 +36,44 @@ def outcome(gold, answer):
     return judge({"gold": gold, "answer": answer, "seconds": 5})["outcome"]
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "expected"),
-    [
-        # Boxed.
-        ("42", r"So it is \boxed{42}.", "correct"),
-        (r"\frac{1}{2}", r"\boxed{0.5}", "correct"),
-        ("2", r"\boxed{\sqrt{4}}", "correct"),
-        ("x+1", r"\boxed{1 + x}", "correct"),
-        ("(1,2)", r"\boxed{(2, 1)}", "wrong"),
-        (r"\{1,2\}", r"\boxed{\{2, 1\}}", "correct"),
-        ("(0,3)", r"\boxed{0<x<3}", "correct"),
-        ("1000", r"\boxed{1e3}", "correct"),
-        ("1/3", r"\boxed{0.\overline{3}}", "correct"),
-        # Twelve places must agree.
-        ("1/3", r"\boxed{0.33333333333}", "wrong"),
-        ("1/3", r"\boxed{0.333333333333}", "correct"),
-        ("-1", r"\boxed{e^{i\pi}}", "correct"),
-        ("42", r"\boxed{43}", "wrong"),
-        # Words are compared as they are, letters are multiplied.
-        (r"\text{Tuesday}", r"\boxed{tuesday.}", "correct"),
-        (r"\text{(C)}", r"\boxed{C}", "correct"),
-        ("evil", r"\boxed{live}", "wrong"),
-        ("ab", r"\boxed{ba}", "correct"),
-        ("no", r"\boxed{No}", "correct"),
-        # Only the last box counts: a list of guesses is none.
-        ("3", r"first \boxed{3}, no, \boxed{4}", "wrong"),
-        ("3", r"\boxed{3} and then \boxed{never closed 4", "correct"),
-        ("3", r"The answer is 3. \boxed{}", "no_answer"),
-        ("3", r"\boxed{3, 4}", "wrong"),
-        # One answer, not two; each side of an equation; per cent are hundredths.
-        ("42", r"\boxed{42} #### 41", "wrong"),
-        ("42", "#### 41\n\\boxed{42}\n#### Check\nIt is.", "correct"),
-        ("42", r"\boxed{42} <answer>41</answer>", "wrong"),
-        ("42", r"<answer>\boxed{42}</answer>", "correct"),
-        ("42", r"\boxed{41=42}", "wrong"),
-        ("42", r"\boxed{x=41=42}", "wrong"),
-        ("42", r"\boxed{6\cdot 7=42}", "correct"),
-        ("42", r"\boxed{f(3)=42}", "correct"),
-        ("x=42", r"\boxed{42}", "correct"),
-        ("42", r"\boxed{42\%}", "wrong"),
-        ("0.42", r"\boxed{42\%}", "correct"),
-        ("42", r"\boxed{4200\%}", "correct"),
-        (r"42\%", r"\boxed{4200\%}", "wrong"),
-        (r"42\%", r"\boxed{42}", "correct"),
-        ("42", rf"\boxed{{{'9' * 5000}}}", "wrong"),
-        ("42", rf"\boxed{{1e{'9' * 5000}}}", "wrong"),
-        ("42", rf"\boxed{{0.\overline{{{'9' * 5000}}}}}", "wrong"),
-        # Tagged and plain.
-        ("1000", "so\n#### 1,000", "correct"),
-        ("1000", "so 7\n#### 1,001", "wrong"),
-        ("42", "The final answer is 42.", "correct"),
-        ("x+1", "The answer is $1+x$.", "correct"),
-        ("42", "Who knows?", "no_answer"),
-        ("42", "", "no_answer"),
-        # Hostile.
-        ("42", r"\boxed{__import__('os').system('true')}", "wrong"),
-        ("42", r"\boxed{\input{/etc/passwd}}", "wrong"),
-        ("42", "\\boxed{\x00\ud800}", "wrong"),
-        ("3", "1 " * 10_000 + r"\boxed{3}", "correct"),
-        # A gold answer that is none is the data's fault.
-        ("", "3", "gold_error"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "answer", "expected"), [
+    # Boxed.
+    ("42", r"So it is \boxed{42}.", "correct"), (r"\frac{1}{2}", r"\boxed{0.5}", "correct"),
+    ("2", r"\boxed{\sqrt{4}}", "correct"), ("x+1", r"\boxed{1 + x}", "correct"),
+    ("(1,2)", r"\boxed{(2, 1)}", "wrong"), (r"\{1,2\}", r"\boxed{\{2, 1\}}", "correct"),
+    ("(0,3)", r"\boxed{0<x<3}", "correct"), ("1000", r"\boxed{1e3}", "correct"),
+    ("1/3", r"\boxed{0.\overline{3}}", "correct"),
+    # Twelve places must agree.
+    ("1/3", r"\boxed{0.33333333333}", "wrong"), ("1/3", r"\boxed{0.333333333333}", "correct"),
+    ("-1", r"\boxed{e^{i\pi}}", "correct"), ("42", r"\boxed{43}", "wrong"),
+    # Words are compared as they are, letters are multiplied.
+    (r"\text{Tuesday}", r"\boxed{tuesday.}", "correct"), (r"\text{(C)}", r"\boxed{C}", "correct"),
+    ("evil", r"\boxed{live}", "wrong"), ("ab", r"\boxed{ba}", "correct"), ("no", r"\boxed{No}", "correct"),
+    # Only the last box counts: a list of guesses is none.
+    ("3", r"first \boxed{3}, no, \boxed{4}", "wrong"),
+    ("3", r"\boxed{3} and then \boxed{never closed 4", "correct"),
+    ("3", r"The answer is 3. \boxed{}", "no_answer"), ("3", r"\boxed{3, 4}", "wrong"),
+    # One answer, not two; each side of an equation; per cent are hundredths.
+    ("42", r"\boxed{42} #### 41", "wrong"), ("42", "#### 41\n\\boxed{42}\n#### Check\nIt is.", "correct"),
+    ("42", r"\boxed{42} <answer>41</answer>", "wrong"), ("42", r"<answer>\boxed{42}</answer>", "correct"),
+    ("42", r"\boxed{41=42}", "wrong"), ("42", r"\boxed{x=41=42}", "wrong"),
+    ("42", r"\boxed{6\cdot 7=42}", "correct"), ("42", r"\boxed{f(3)=42}", "correct"),
+    ("x=42", r"\boxed{42}", "correct"), ("42", r"\boxed{42\%}", "wrong"),
+    ("0.42", r"\boxed{42\%}", "correct"), ("42", r"\boxed{4200\%}", "correct"),
+    (r"42\%", r"\boxed{4200\%}", "wrong"), (r"42\%", r"\boxed{42}", "correct"),
+    ("42", rf"\boxed{{{'9' * 5000}}}", "wrong"), ("42", rf"\boxed{{1e{'9' * 5000}}}", "wrong"),
+    ("42", rf"\boxed{{0.\overline{{{'9' * 5000}}}}}", "wrong"),
+    # Tagged and plain.
+    ("1000", "so\n#### 1,000", "correct"), ("1000", "so 7\n#### 1,001", "wrong"),
+    ("42", "The final answer is 42.", "correct"), ("x+1", "The answer is $1+x$.", "correct"),
+    ("42", "Who knows?", "no_answer"), ("42", "", "no_answer"),
+    # Hostile.
+    ("42", r"\boxed{__import__('os').system('true')}", "wrong"),
+    ("42", r"\boxed{\input{/etc/passwd}}", "wrong"), ("42", "\\boxed{\x00\ud800}", "wrong"),
+    ("3", "1 " * 10_000 + r"\boxed{3}", "correct"),
+    # A gold answer that is none is the data's fault.
+    ("", "3", "gold_error"),
+])  # fmt: skip
 def test_answers(gold, answer, expected):
     assert outcome(gold, answer) == expected
 

@@ -168,15 +168,10 @@ def test_processes_side_by_side_share_the_cpus(monkeypatch):
         assert pool(None)._size == share
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"seconds": 0.0}, "limits="),
-        ({"memory": 0}, "limits="),
-        ({"workers": 0}, "workers=0"),
-        ({"judge": "support.pool_judges:absent"}, "(?s)no worker process.*absent"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "says"), [
+    ({"seconds": 0.0}, "limits="), ({"memory": 0}, "limits="), ({"workers": 0}, "workers=0"),
+    ({"judge": "support.pool_judges:absent"}, "(?s)no worker process.*absent"),
+])  # fmt: skip
 def test_a_pool_that_cannot_be_is_an_error_with_the_reason(changed, says):
     with pytest.raises((ValueError, RuntimeError), match=says), pool(**changed) as workers:
         workers.map(echoes(1))

@@ -58,57 +58,40 @@ RELEASE s
 CASES = [
     *((query, "forbidden") for query in FORBIDDEN),
     # Without end, or nearly.
-    (f"{ENDLESS} COUNT(*) FROM r", "timeout"),
-    (f"{ENDLESS} n FROM r", "too_many_rows"),
-    (f"{ENDLESS} n FROM r LIMIT 1000000", "too_many_rows"),
-    (f"SELECT COUNT(*) FROM {MANY}", "timeout"),
+    (f"{ENDLESS} COUNT(*) FROM r", "timeout"), (f"{ENDLESS} n FROM r", "too_many_rows"),
+    (f"{ENDLESS} n FROM r LIMIT 1000000", "too_many_rows"), (f"SELECT COUNT(*) FROM {MANY}", "timeout"),
     (f"SELECT 1 FROM {MANY}", "too_many_rows"),
     (f"SELECT SUM(t0.id) FROM {MANY} ORDER BY RANDOM()", "timeout"),
     # C functions that look at no clock: the kernel's ends the process.
     ("SELECT printf('%.*c', 900000000, 'x') " + "|| printf('%.*c', 900000000, 'x')" * 20, "timeout"),
     # Too large.
-    ("SELECT randomblob(1000000000)", "memory"),
-    ("SELECT hex(zeroblob(1000000000))", "memory"),
+    ("SELECT randomblob(1000000000)", "memory"), ("SELECT hex(zeroblob(1000000000))", "memory"),
     ("SELECT replace(hex(zeroblob(4000000)), '0', 'aaaaaaaaaa')", "memory"),
     ("SELECT group_concat(hex(zeroblob(1000000))) FROM item, item AS t", "memory"),
     ("SELECT zeroblob(9000000) FROM item, item, item, item", "memory"),
     (f"SELECT COUNT(*) FROM ({ENDLESS} zeroblob(9000000) AS z FROM r ORDER BY z)", "memory"),
     # More or less than one statement, and what is none.
-    ("", "no_answer"),
-    ("SELECT 4; DROP TABLE item", "error"),
-    ("-- SELECT 4", "error"),
-    (";", "error"),
-    ("four", "error"),
-    ("SELECT 4\x00", "error"),
-    ("SELECT '\ud800'", "error"),
-    ("SELECT * FROM absent", "error"),
-    ("SELECT writefile('{folder}/x', 'x')", "error"),
-    ("SELECT readfile('/etc/passwd')", "error"),
-    ("SELECT ?", "error"),
+    ("", "no_answer"), ("SELECT 4; DROP TABLE item", "error"), ("-- SELECT 4", "error"), (";", "error"),
+    ("four", "error"), ("SELECT 4\x00", "error"), ("SELECT '\ud800'", "error"),
+    ("SELECT * FROM absent", "error"), ("SELECT writefile('{folder}/x', 'x')", "error"),
+    ("SELECT readfile('/etc/passwd')", "error"), ("SELECT ?", "error"),
     # Too deep, too long, too wide.
-    ("SELECT " + "(" * 3000 + "4" + ")" * 3000, "error"),
-    ("SELECT " + "1 + " * 5000 + "4", "error"),
-    ("SELECT " + "NOT " * 20000 + "4", "error"),
-    ("SELECT 4 -- " + "x" * 200_000, "error"),
-    ("SELECT " + ", ".join(["4"] * 5000), "error"),
-    ("SELECT 4" + " UNION SELECT 4" * 1000, "error"),
+    ("SELECT " + "(" * 3000 + "4" + ")" * 3000, "error"), ("SELECT " + "1 + " * 5000 + "4", "error"),
+    ("SELECT " + "NOT " * 20000 + "4", "error"), ("SELECT 4 -- " + "x" * 200_000, "error"),
+    ("SELECT " + ", ".join(["4"] * 5000), "error"), ("SELECT 4" + " UNION SELECT 4" * 1000, "error"),
     ("SELECT 4 FROM " + ", ".join(f"item AS t{n}" for n in range(80)), "error"),
     ("SELECT SUM(9223372036854775807) FROM item", "error"),
     # Odd, and read as SQL has it.
-    ("/* one */ SELECT /* two */ 4; -- three", "correct"),
-    ("SELECT 4 / 0", "wrong"),
-    ("SELECT 9e999 - 9e999", "wrong"),
-    ("SELECT photo FROM item", "wrong"),
-    ("SELECT sql FROM sqlite_master", "wrong"),
-    ("EXPLAIN SELECT 4", "wrong"),
+    ("/* one */ SELECT /* two */ 4; -- three", "correct"), ("SELECT 4 / 0", "wrong"),
+    ("SELECT 9e999 - 9e999", "wrong"), ("SELECT photo FROM item", "wrong"),
+    ("SELECT sql FROM sqlite_master", "wrong"), ("EXPLAIN SELECT 4", "wrong"),
     # Functions that stand for tables: those of JSON read their arguments alone.
     ("SELECT COUNT(*) FROM json_each('[1, 2, 3, 4]')", "correct"),
     ("SELECT MAX(value) FROM json_tree('{\"a\": [1, 4]}') WHERE type = 'integer'", "correct"),
     ("SELECT value FROM json_each('[4]'), pragma_table_info('item')", "forbidden"),
-    ("SELECT * FROM pragma_module_list", "forbidden"),
-    ("UPDATE sqlite_master SET sql = ''", "error"),
+    ("SELECT * FROM pragma_module_list", "forbidden"), ("UPDATE sqlite_master SET sql = ''", "error"),
     ("DELETE FROM sqlite_master", "error"),
-]
+]  # fmt: skip
 
 
 def example(database, gold="SELECT COUNT(*) FROM item", **reference):
@@ -198,20 +181,15 @@ def test_rows_are_as_sqlite_has_them(shop, tmp_path):
 NO_QUERY = Ran(None, "error", "no query")
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("SELECT COUNT(*) FROM cheap", [(2,)]),
-        (f"SELECT SUM(n) FROM ({ENDLESS} n FROM r LIMIT 5)", [(15,)]),
-        ("SELECT RANK() OVER (ORDER BY id DESC) FROM item", [(1,), (2,), (3,), (4,)]),
-        ("SELECT sqrt(4), substr('pen', 1, 1), strftime('%Y', '2020-01-01')", [(2.0, "p", "2020")]),
-        ("SELECT * FROM (VALUES (1), (2)) EXCEPT SELECT 1", [(2,)]),
-        ("/* why */ SELECT 1; -- done", [(1,)]),
-        *((nothing, NO_QUERY) for nothing in ("", " ", ";", "-- nothing", "/* nothing */")),
-        (f"{ENDLESS} n FROM r LIMIT 100", [(n,) for n in range(1, 101)]),
-        (f"{ENDLESS} n FROM r LIMIT 101", Ran(None, "too_many_rows", "more than 100")),
-    ],
-)
+@pytest.mark.parametrize(("query", "found"), [
+    ("SELECT COUNT(*) FROM cheap", [(2,)]), (f"SELECT SUM(n) FROM ({ENDLESS} n FROM r LIMIT 5)", [(15,)]),
+    ("SELECT RANK() OVER (ORDER BY id DESC) FROM item", [(1,), (2,), (3,), (4,)]),
+    ("SELECT sqrt(4), substr('pen', 1, 1), strftime('%Y', '2020-01-01')", [(2.0, "p", "2020")]),
+    ("SELECT * FROM (VALUES (1), (2)) EXCEPT SELECT 1", [(2,)]), ("/* why */ SELECT 1; -- done", [(1,)]),
+    *((nothing, NO_QUERY) for nothing in ("", " ", ";", "-- nothing", "/* nothing */")),
+    (f"{ENDLESS} n FROM r LIMIT 100", [(n,) for n in range(1, 101)]),
+    (f"{ENDLESS} n FROM r LIMIT 101", Ran(None, "too_many_rows", "more than 100")),
+])  # fmt: skip
 def test_whatever_only_reads_is_run(shop, query, found):
     assert ran(shop, query) == (found if isinstance(found, Ran) else Ran(found))
 

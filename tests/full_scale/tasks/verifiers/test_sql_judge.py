@@ -21,39 +21,27 @@ def rows(*values):
     return [(value,) for value in values]
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "as_set", "as_bag", "as_list"),
-    [
-        ([], [], True, True, True),
-        ([], rows(None), False, False, False),
-        (rows(1, 2), rows(2, 1), True, True, False),
-        (rows(1, 1, 2), rows(1, 2), True, False, False),
-        (rows(None), rows(None), True, True, True),
-        (rows(None), rows(0), False, False, False),
-        (rows(1), rows(1.0), True, True, True),
-        (rows(1), rows("1"), False, False, False),
-        (rows("a"), rows(b"a"), False, False, False),
-        (rows(0.1 + 0.2), rows(0.3), True, True, True),
-        (rows(0.1), rows(0.1000001), False, False, False),
-        (rows(0), rows(5e-17), True, True, True),
-        (rows(10**10 + 1), rows(float(10**10 + 2)), False, False, False),
-        (rows(2**60), rows(2**60 + 1), False, False, False),
-        (rows(1.5e17), rows(1.5e17 + 32), True, True, True),
-        (rows(2**53 + 1), rows(float(2**53)), False, False, False),
-        (rows(2**53), rows(float(2**53)), True, True, True),
-        (rows(float("inf")), rows(float("inf")), True, True, True),
-        (rows(float("inf")), rows(1e308), False, False, False),
-        ([(1, 1)], [(1,)], False, False, False),
-        ([(1, 2)], [(2, 1)], False, True, True),
-        ([(1, 2), (3, 4)], [(2, 1), (4, 3)], False, True, True),
-        ([(1, 2), (3, 4)], [(4, 3), (2, 1)], False, True, False),
-        ([(1, 2), (3, 4)], [(2, 3), (4, 1)], False, False, False),
-        ([(1, 2), (2, 1)], [(1, 1), (2, 2)], False, False, False),
-        # A fraction between two identifiers does not make them one.
-        (rows(10**12, 10**12 + 0.5), rows(10**12 + 1, 10**12 + 0.5), False, False, False),
-        (rows(10**12, 10**12 + 0.5), rows(10**12 + 1e-4, 10**12 + 0.5), True, True, True),
-    ],
-)
+@pytest.mark.parametrize(("gold", "predicted", "as_set", "as_bag", "as_list"), [
+    ([], [], True, True, True), ([], rows(None), False, False, False),
+    (rows(1, 2), rows(2, 1), True, True, False), (rows(1, 1, 2), rows(1, 2), True, False, False),
+    (rows(None), rows(None), True, True, True), (rows(None), rows(0), False, False, False),
+    (rows(1), rows(1.0), True, True, True), (rows(1), rows("1"), False, False, False),
+    (rows("a"), rows(b"a"), False, False, False), (rows(0.1 + 0.2), rows(0.3), True, True, True),
+    (rows(0.1), rows(0.1000001), False, False, False), (rows(0), rows(5e-17), True, True, True),
+    (rows(10**10 + 1), rows(float(10**10 + 2)), False, False, False),
+    (rows(2**60), rows(2**60 + 1), False, False, False), (rows(1.5e17), rows(1.5e17 + 32), True, True, True),
+    (rows(2**53 + 1), rows(float(2**53)), False, False, False),
+    (rows(2**53), rows(float(2**53)), True, True, True),
+    (rows(float("inf")), rows(float("inf")), True, True, True),
+    (rows(float("inf")), rows(1e308), False, False, False), ([(1, 1)], [(1,)], False, False, False),
+    ([(1, 2)], [(2, 1)], False, True, True), ([(1, 2), (3, 4)], [(2, 1), (4, 3)], False, True, True),
+    ([(1, 2), (3, 4)], [(4, 3), (2, 1)], False, True, False),
+    ([(1, 2), (3, 4)], [(2, 3), (4, 1)], False, False, False),
+    ([(1, 2), (2, 1)], [(1, 1), (2, 2)], False, False, False),
+    # A fraction between two identifiers does not make them one.
+    (rows(10**12, 10**12 + 0.5), rows(10**12 + 1, 10**12 + 0.5), False, False, False),
+    (rows(10**12, 10**12 + 0.5), rows(10**12 + 1e-4, 10**12 + 0.5), True, True, True),
+])  # fmt: skip
 def test_what_counts_as_the_same(gold, predicted, as_set, as_bag, as_list):
     for a, b in ((gold, predicted), (predicted, gold)):
         assert same_set(a, b) is as_set
@@ -100,21 +88,15 @@ def test_many_alike_columns_are_quickly_told_apart():
     assert not same_multiset([(1,) * 40 + (2,)], [(1,) * 40 + (3,)], ordered=False)
 
 
-@pytest.mark.parametrize(
-    ("query", "ordered"),
-    [
-        ("SELECT a FROM t ORDER BY a", True),
-        ("SELECT a FROM t ORDER /* by */ -- really\n BY a", True),
-        ("SELECT (SELECT b FROM u ORDER BY b LIMIT 1) FROM t", False),
-        ("SELECT RANK() OVER (ORDER BY a) FROM t", False),
-        ("SELECT a FROM (SELECT a FROM t ORDER BY a) ORDER BY a", True),
-        ("SELECT 'order by' FROM t", False),
-        ("SELECT 'it''s (' FROM t ORDER BY 1", True),
-        ('SELECT "order by", [order by], `order by` FROM t -- order by', False),
-        ("SELECT a FROM t /* ORDER BY a */", False),
-        ("SELECT orders BY FROM reorder", False),
-    ],
-)
+@pytest.mark.parametrize(("query", "ordered"), [
+    ("SELECT a FROM t ORDER BY a", True), ("SELECT a FROM t ORDER /* by */ -- really\n BY a", True),
+    ("SELECT (SELECT b FROM u ORDER BY b LIMIT 1) FROM t", False),
+    ("SELECT RANK() OVER (ORDER BY a) FROM t", False),
+    ("SELECT a FROM (SELECT a FROM t ORDER BY a) ORDER BY a", True), ("SELECT 'order by' FROM t", False),
+    ("SELECT 'it''s (' FROM t ORDER BY 1", True),
+    ('SELECT "order by", [order by], `order by` FROM t -- order by', False),
+    ("SELECT a FROM t /* ORDER BY a */", False), ("SELECT orders BY FROM reorder", False),
+])  # fmt: skip
 def test_only_the_query_s_own_order_counts(query, ordered):
     assert is_ordered(query) is ordered
 
@@ -157,20 +139,13 @@ def test_bird_and_spider_disagree_where_they_should(shop, gold, query, bird, spi
     assert (outcome(shop, gold, query), outcome(shop, gold, query, "spider")) == (bird, spider)
 
 
-@pytest.mark.parametrize(
-    ("gold", "query", "spider", "official"),
-    [
-        ("SELECT DISTINCT name FROM item", "SELECT name FROM item", "wrong", "correct"),
-        ("SELECT COUNT(DISTINCT name) FROM item", "SELECT COUNT(name) FROM item", "wrong", "correct"),
-        ("SELECT 'DISTINCT'", "SELECT ''", "wrong", "wrong"),
-        (
-            "SELECT id FROM (SELECT id FROM item ORDER BY id LIMIT 2)",
-            "SELECT id FROM item WHERE id < 3 ORDER BY id DESC",
-            "correct",
-            "wrong",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("gold", "query", "spider", "official"), [
+    ("SELECT DISTINCT name FROM item", "SELECT name FROM item", "wrong", "correct"),
+    ("SELECT COUNT(DISTINCT name) FROM item", "SELECT COUNT(name) FROM item", "wrong", "correct"),
+    ("SELECT 'DISTINCT'", "SELECT ''", "wrong", "wrong"),
+    ("SELECT id FROM (SELECT id FROM item ORDER BY id LIMIT 2)",
+     "SELECT id FROM item WHERE id < 3 ORDER BY id DESC", "correct", "wrong"),
+])  # fmt: skip
 def test_spiders_official_match_leaves_out_distinct_and_finds_order_by_anywhere(
     shop, gold, query, spider, official
 ):
