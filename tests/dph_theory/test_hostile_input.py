@@ -240,6 +240,9 @@ def taken_as_numbers() -> Iterator[str]:
 
 
 SHAPES = "shapes do not fit: "
+NEGATIVE, INDEFINITE = np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+EIGHT = DIVIDED["weighting"]
+APART = np.eye(2), [0.5, 0.5], EIGHT
 NUMBERS = "an array of numbers"
 REFUSED = [
     (dph_theory.tilted, {"beta": 0}, r"beta=0\.0 is not allowed: every value must lie in \(0, inf\)"),
@@ -396,6 +399,39 @@ REFUSED = [
     (audit_advantage, {"group_size": [4, 8]}, r"group_size=\[4, 8\] .*a whole number from 2 to 1024"),
     (audit_metric, {"metric": None}, r"metric=None is not allowed: a function of \(n, c, k\)"),
     (audit_metric, {"metric": len}, r"the metric takes \(obj\)"),
+    (lambda: pass_at_k_slope(NEGATIVE, [0.5, 0.1], 0, [0, 0]), {}, "k=0"),
+    (lambda: pass_at_k_slope(NEGATIVE, [0.5, 0.1], 1, [0]), {}, "drive.shape"),
+    (lambda: own_and_pair(NEGATIVE, [0.5, 0.1], 1, [0, 0]), {}, "at least three prompts"),
+    (lambda: interpolated(np.eye(3), [0, 0], np.zeros(2)), {}, "different indices of 3 prompts"),
+    (lambda: interpolated(np.eye(3), [0, 1], np.zeros(3)), {}, r"change.shape=\(3,\) is not allowed: \(2,\)"),
+    (lambda: interpolated(np.eye(3), [0, 1], np.zeros(2), ridge=-1.0), {}, "ridge=-1.0"),
+    (lambda: interpolated(np.ones((2, 2)), [0, 1], np.array([1.0, -1.0])),
+     {}, r"change=.* that training by this kernel"),
+    (lambda: interpolated(INDEFINITE, [0], np.ones(1)), {}, "kernel, the least eigenvalue"),
+    (lambda: interpolated(INDEFINITE, [0, 1], np.ones(2), ridge=0.1), {}, "ridge=0.1 .* more"),
+    (lambda: interpolated(np.diag([0.0, 1.0]), [0], np.ones(1), ridge=0.1), {}, "change=.* that training"),
+    (lambda: chosen_anchors(np.eye(3), [0, 1], 1, ridge=0.0), {}, "ridge=0.0"),
+    (lambda: chosen_anchors(np.diag([1.0, -1.0]), [0, 1], 1), {}, "kernel's diagonal"),
+    (lambda: chosen_anchors(np.eye(3), [0, 1], 3), {}, "from 1 to 2, the candidates"),
+    (lambda: retention.retained_shares([1.0, 0.0], EIGHT), {}, "merits"),
+    (lambda: retention.retained_shares([[1.0]], EIGHT), {}, "one number a strategy"),
+    (lambda: retention.power_weighting(-1), {}, "power=-1"),
+    (lambda: retention.group_weighting(1), {}, "group_size=1"),
+    (lambda: retention.group_weighting(8, "max"), {}, "scale='max'"),
+    (lambda: retention.shared_objective([0.5, 0.5], np.eye(3), [0.5, 0.3, 0.2], EIGHT), {}, "success"),
+    (lambda: retention.strategy_drive([0.5, 0.6], *APART), {}, "policy"),
+    (lambda: retention.power_weighting(np.inf), {}, "power=inf"),
+    (lambda: retention.trained_shares([0.5, 0.5], *APART, [1.0, 0.5]), {}, "times that rise"),
+    (lambda: retention.trained_shares([1.0, 0.0], *APART, [1.0]), {}, "base"),
+    (lambda: strategies.log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), {}, "beta step=5"),
+    (lambda: strategies.log_odds_with_kl(0.5, 0.8, 0.3, beta=1, step=1, groups=3),
+     {}, "second_only=0.3 .*at most 1 - first"),
+    (lambda: strategies.log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), {}, "first_only=-1"),
+    (lambda: LinearisedMethod("rank"), {}, "scale='rank'"),
+    (lambda: LinearisedMethod(group_size=1), {}, "group_size=1"),
+    (lambda: LinearisedMethod(beta=0.1), {}, "divergence=None"),
+    (lambda: LinearisedMethod(beta=-0.1), {}, "beta=-0.1"),
+    (lambda: Hold((0,), FORWARD_KL, -1.0), {}, "strength=-1.0"),
     (SearchSettings, {"instances": 0}, "instances=0"),
     (SearchSettings, {"seed": -1}, "seed=-1"),
 ]  # fmt: skip

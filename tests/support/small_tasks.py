@@ -19,16 +19,7 @@ def uniform_task(texts: int = 2, words: int = 2, length: int = 2) -> EnumerableT
 def random_llama(task: EnumerableTask, seed: int = 0) -> LlamaForCausalLM:
     """A Llama of the task's vocabulary with random weights, large enough not to be uniform."""
     torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=task.vocabulary,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=16,
-        initializer_range=0.4,
-        pad_token_id=None,
-        bos_token_id=None,
-        eos_token_id=task.end,
-    )
+    size = {"vocab_size": task.vocabulary, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    size |= {"num_attention_heads": 2, "max_position_embeddings": 16, "initializer_range": 0.4}
+    config = LlamaConfig(**size, pad_token_id=None, bos_token_id=None, eos_token_id=task.end)
     return LlamaForCausalLM(config).eval()

@@ -23,20 +23,11 @@ def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WO
     """A model and its tokenizer, saved as a Hugging Face folder; `scale` makes its answers uneven."""
     torch.manual_seed(seed)
     tokenizer = tiny_tokenizer(words)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=hidden,
-        intermediate_size=2 * hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-        tie_word_embeddings=False,
-    )
-    model = LlamaForCausalLM(config)
+    size = {"hidden_size": hidden, "intermediate_size": 2 * hidden, "num_hidden_layers": layers}
+    size |= {"num_attention_heads": 2, "num_key_value_heads": 2, "max_position_embeddings": 64}
+    ends = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "eos")}
+    ends |= {"bos_token_id": None, "tie_word_embeddings": False}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **size, **ends))
     with torch.no_grad():
         model.lm_head.weight.mul_(scale)
     model.save_pretrained(folder)
@@ -48,15 +39,9 @@ def eight_billion(folder: Path) -> Path:
     """The configuration of Llama 3.1 8B with a tokenizer, and no weights."""
     tiny = tiny_llama(folder)
     (tiny / "model.safetensors").unlink()
-    LlamaConfig(
-        vocab_size=128_256,
-        hidden_size=4096,
-        intermediate_size=14336,
-        num_hidden_layers=32,
-        num_attention_heads=32,
-        num_key_value_heads=8,
-        max_position_embeddings=131_072,
-    ).save_pretrained(folder)
+    size = {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32}
+    size |= {"num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131_072}
+    LlamaConfig(vocab_size=128_256, **size).save_pretrained(folder)
     return folder
 
 

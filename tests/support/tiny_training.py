@@ -14,18 +14,9 @@ from support.tiny_llama import ON_A_CPU, plain_log_probs, tiny_tokenizer
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
 """TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""
 PROMPTS = [f"p{i}" for i in range(8)]
-SETTINGS = ON_A_CPU | {
-    "max_completion_length": 6,
-    "learning_rate": 1e-2,
-    "max_steps": 4,
-    "logging_steps": 1,
-    "save_strategy": "no",
-    "report_to": "none",
-    "bf16": False,
-    "disable_tqdm": True,
-    "lr_scheduler_type": "constant",
-    "temperature": 1.0,
-}
+SETTINGS = ON_A_CPU | {"max_completion_length": 6, "learning_rate": 1e-2, "max_steps": 4, "logging_steps": 1}
+SETTINGS |= {"save_strategy": "no", "report_to": "none", "bf16": False, "disable_tqdm": True}
+SETTINGS |= {"lr_scheduler_type": "constant", "temperature": 1.0}
 
 
 def even_reward(completions, **columns):

@@ -120,9 +120,7 @@ def test_the_accounts_are_distinguished(account):
     if account == "shared":
         assert (found.least, found.most, found.named) == (0, 1, 1)
         assert 1 <= len(found.same) < RUNS
-    beside = answers_left(
-        *[[prompt_row(r) for r in rows] for rows in (base, runs[0])], np.random.default_rng(0)
-    )
+    beside = answers_left(*([*map(prompt_row, rows)] for rows in (base, runs[0])), np.random.default_rng(0))
     assert beside.prompts > 20
     assert (beside.run.value > 0.95) == one
     if account == "kept":

@@ -82,9 +82,7 @@ def test_how_the_rewards_of_a_log_are_read_is_an_option_and_printed(tmp_path):
 def test_every_table_is_printed_on_request_and_no_control_character_reaches_the_terminal(tmp_path):
     base, after = written(tmp_path)
     for path in (base, after):
-        write_rows(
-            path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows_of(path)]
-        )
+        write_rows(path, [r | {"id": f"\x1b]0;title\x07\x1b[31m{r['id']}\u202e"} for r in rows_of(path)])
     out = run(base, after.rename(tmp_path / "r\x1b[31m.jsonl"), "--all").output
     assert not set(out) & set("\x1b\x07\u202e")
     assert all(

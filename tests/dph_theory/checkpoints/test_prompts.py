@@ -70,9 +70,7 @@ def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_firs
 
 
 def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
-    found = log_odds_shift(
-        PairedCounts.from_counts(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0])
-    )
+    found = log_odds_shift(PairedCounts.from_counts(WOMEN.sum(1), WOMEN[:, 0], MEN.sum(1), MEN[:, 0]))
     assert np.exp(found.pooled.value) == pytest.approx(0.9046968, abs=5e-8)
     # Department A is known to differ from the others, of which the mean shows nothing.
     assert found.pooled.low < 0 < found.pooled.high

@@ -78,8 +78,6 @@ def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():
 
 
 def test_runs_cannot_differ_on_questions_of_one_true_answer(tmp_path):
-    rows = [
-        {"id": i, "correct": [1, 1, i % 2], "answer": ["4", "4", "4" if i % 2 else "5"]} for i in range(20)
-    ]
+    rows = [{"id": i, "correct": [1, 1, i % 2], "answer": ["4", "4", "54"[i % 2]]} for i in range(20)]
     read = read_counts(write_rows(tmp_path / "x.jsonl", rows))
     assert compare_runs(read, [(name, None, read) for name in "abc"]).agreed is None

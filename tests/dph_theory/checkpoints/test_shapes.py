@@ -124,9 +124,7 @@ def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name
     assert sorted((row.n, row.c) for row in found) == counts
 
 
-@pytest.mark.parametrize(
-    ("name", "counts"), [("inspect.json", [(4, 2), (4, 2)]), ("lighteval.parquet", FOUR)]
-)
+@pytest.mark.parametrize(("name", "counts"), [("inspect.json", 2 * [(4, 2)]), ("lighteval.parquet", FOUR)])
 def test_what_inspect_0_3_285_and_lighteval_0_13_wrote_is_read(name, counts):
     read = read_counts(Path(__file__).parent / "harnesses" / name)
     assert sorted((row.n, row.c) for row in read.rows.values()) == counts

@@ -106,9 +106,7 @@ def test_checkpoints_change_nothing_and_the_model_stays():
 
 def test_other_noise_along_one_training_is_that_of_a_training_of_its_own():
     def course(baseline):
-        return DifferentiableTraining(
-            TwoLayers(), of_two_layers, UPDATES[baseline], 16, "sgd", lambda step: 0.1
-        )
+        return DifferentiableTraining(TwoLayers(), of_two_layers, UPDATES[baseline], 16, "sgd", lambda _: 0.1)
 
     found = spread_along(course("mean"), 9, {"ratio": log_ratio}, checkpoint=4, other_updates=UPDATES)
     assert found.other_deviations["mean"] == pytest.approx(found.deviations, rel=1e-12)

@@ -52,9 +52,7 @@ def in_high_precision(base_rate, beta, power, curvature):
     [(FORWARD_KL, 1), (alpha_divergence(0.5), 0.5), (NEYMAN_CHI_SQUARED, 2), (HELLINGER, 0.5)],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_where_the_slope_at_infinity_is_one_over_beta_a_tiny_base_rate_has_its_pass_rate(
-    base_rate, off, divergence, power
-):
+def test_at_the_slope_at_infinity_a_tiny_base_rate_has_its_rate(base_rate, off, divergence, power):
     beta = power / divergence.curvature * (1 + off)
     validity = in_high_precision(base_rate, beta, power, divergence.curvature)
     base, valid = [[base_rate, 1 - base_rate]], [True, False]

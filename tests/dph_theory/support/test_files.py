@@ -42,9 +42,7 @@ def test_a_full_disk_is_named_by_the_file_that_it_had_no_room_for(tmp_path, monk
         write_json(tmp_path / "a.json", 1)
 
 
-def test_a_file_is_on_the_disk_before_it_takes_its_place_and_has_the_mode_of_any_new_one(
-    tmp_path, monkeypatch
-):
+def test_a_file_is_on_the_disk_before_it_takes_its_place_with_the_mode_of_any(tmp_path, monkeypatch):
     calls, sync, replace = [], os.fsync, Path.replace
     monkeypatch.setattr("os.fsync", lambda handle: (calls.append("sync"), sync(handle)))
     monkeypatch.setattr("pathlib.Path.replace", lambda *paths: (calls.append("replace"), replace(*paths)))

@@ -131,9 +131,7 @@ def below(pid):
     return children.read_text().split() if children.exists() else []
 
 
-@pytest.mark.skipif(
-    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="no list of children"
-)
+@pytest.mark.skipif(not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="no children listed")
 @pytest.mark.parametrize("loaded", [False, True])
 def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
     path = tmp_path / "verify.json"

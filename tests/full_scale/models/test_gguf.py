@@ -87,9 +87,7 @@ def test_it_is_the_model_that_was_written(both, named):
     assert found.tokenizer.eos_token_id == expected.tokenizer.eos_token_id
 
 
-def test_safetensors_come_first_one_file_of_several_must_be_named_and_so_is_the_package(
-    both, tmp_path, monkeypatch
-):
+def test_safetensors_come_first_and_one_file_of_several_must_be_named(both, tmp_path, monkeypatch):
     plain, file = both
     assert source(plain.path) == {"pretrained_model_name_or_path": plain.path}
     for name in ("a.gguf", "b.gguf"):

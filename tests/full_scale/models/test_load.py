@@ -120,9 +120,7 @@ def without_wheels(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -
     return model
 
 
-def test_the_pretrained_llamas_name_stands_for_its_converted_weights_or_says_how_to_get_them(
-    monkeypatch, tmp_path
-):
+def test_a_packaged_name_stands_for_its_weights_or_says_how_to_get_them(monkeypatch, tmp_path):
     model = without_wheels(monkeypatch, "smollm2")
     monkeypatch.delenv("DPH_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

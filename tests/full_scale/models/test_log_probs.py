@@ -21,9 +21,7 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("temperature", "batch_tokens"), [(1.0, 1), (0.5, 14), (1.0, 1000)])
-def test_log_probabilities_are_those_of_a_plain_forward_whose_model_is_put_back(
-    model, temperature, batch_tokens
-):
+def test_log_probabilities_are_those_of_a_plain_forward(model, temperature, batch_tokens):
     model.train()
     found = sequence_logps(model, PROMPTS, COMPLETIONS, temperature, batch_tokens=batch_tokens)
     assert model.training

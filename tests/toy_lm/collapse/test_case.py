@@ -57,6 +57,8 @@ NOT_RUN = r"rules\.py could not be run: "
 @pytest.mark.parametrize(("code", "message"), [
     ("def valid(text):\n    return text.index('c') > 0\n", FAILED + r"ValueError: .* \(rules\.py, line 2\)"),
     ("def valid(text):\n    exit(3)\n", FAILED + r"it called sys\.exit\(3\) \(rules\.py, line 2\)"),
+    ("def valid(text):\n    raise KeyError\n", FAILED + r"KeyError \(rules\.py, line 2\)"),
+    ("def f():\n    1 / 0\ndef valid(text):\n    f()\n", FAILED + r"Zero.*: .* \(rules\.py, line 2\)"),
     ("\n\nlimit = 1 / 0\n", NOT_RUN + r"ZeroDivisionError: .* \(rules\.py, line 3\)"),
     ("def valid(text)\n    return True\n", NOT_RUN + r"SyntaxError: .* \(rules\.py, line 1\)"),
 ])  # fmt: skip

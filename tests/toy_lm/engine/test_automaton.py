@@ -33,9 +33,7 @@ def test_products_are_those_of_languages(left, right):
 
 @given(automata(symbols=2, most_states=7), st.randoms(use_true_random=False))
 @settings(max_examples=25)
-def test_minimisation_keeps_the_language_is_minimal_and_does_not_depend_on_the_states_order(
-    automaton, random
-):
+def test_minimisation_keeps_the_language_is_minimal_and_forgets_the_order_of_states(automaton, random):
     small = automaton.minimised()
     for before, after in zip(language(automaton), language(small), strict=True):
         assert (before == after).all()
@@ -74,9 +72,7 @@ def test_a_predicate_gives_its_words_of_that_length_only(automaton, length):
     built = from_predicate(said.__contains__, "ab", length)
     for n in range(7):
         words = all_words(2, n)
-        assert {built.decode(word) for word in words[built.accepts(words)]} == (
-            said if n == length else set()
-        )
+        assert {built.decode(w) for w in words[built.accepts(words)]} == (said if n == length else set())
     assert built.states == built.minimised().states
 
 

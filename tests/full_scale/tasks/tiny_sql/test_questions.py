@@ -147,9 +147,7 @@ TABLE = domains(1, 1)[0].tables[0]
     ("both", 9, "region 'north' and shift 'morning'", "region = 'north' AND shift = 'morning'"),
     ("above", 8, "age above 9", "age > 9"),
 ])  # fmt: skip
-def test_questions_of_a_family_are_different_and_show_columns_and_condition_only(
-    family, count, prompt, where
-):
+def test_questions_of_a_family_show_columns_and_condition_only(family, count, prompt, where):
     asked = questions(TABLE, family)
     assert len({q.prompt for q in asked}) == len({q.where for q in asked}) == len(asked) == count
     have = "do not have" if family == "without" else "have"

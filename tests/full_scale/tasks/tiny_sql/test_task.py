@@ -81,9 +81,7 @@ def test_what_is_there_is_kept(folder):
     assert files(folder) == before
 
 
-def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same_and_may_be_moved(
-    folder, tmp_path
-):
+def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same(folder, tmp_path):
     def stop(stage, done, total):
         if stage == "learning":
             raise KeyboardInterrupt

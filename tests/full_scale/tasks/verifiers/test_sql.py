@@ -15,46 +15,25 @@ from full_scale.tasks.verifiers.sql import SqlVerifier
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT"
 MANY = ", ".join(f"item AS t{n}" for n in range(20))
-FORBIDDEN = """
-INSERT INTO item VALUES (9, 'x', 1, 1, NULL)
-REPLACE INTO item VALUES (1, 'x', 1, 1, NULL)
-UPDATE item SET price = 0
-UPDATE item SET price = 0 RETURNING 4
-DELETE FROM item
-WITH d AS (SELECT 1) DELETE FROM item WHERE id IN d
-DROP TABLE item
-DROP VIEW cheap
-CREATE TABLE x(a)
-CREATE TEMP TABLE x(a)
-CREATE TABLE x AS SELECT * FROM item
-CREATE VIEW x AS SELECT 1
-CREATE TEMP VIEW x AS SELECT 1
-CREATE INDEX x ON item(name)
-CREATE TRIGGER x AFTER INSERT ON item BEGIN SELECT 1; END
-CREATE VIRTUAL TABLE x USING fts5(a)
-ALTER TABLE item RENAME TO goods
-ALTER TABLE item ADD COLUMN x
-ATTACH DATABASE '{folder}/attached.sqlite' AS other
-ATTACH ':memory:' AS other
-DETACH DATABASE main
-PRAGMA writable_schema = 1
-PRAGMA query_only = 0
-PRAGMA hard_heap_limit = 0
-PRAGMA table_info(item)
-SELECT * FROM pragma_table_info('item')
-SELECT load_extension('{folder}/extension.so')
-SELECT CASE WHEN 1 THEN 4 ELSE load_extension('x') END
-SELECT fts3_tokenizer('simple')
-VACUUM
-VACUUM INTO '{folder}/copy.sqlite'
-REINDEX
-ANALYZE
-BEGIN EXCLUSIVE
-SAVEPOINT s
-COMMIT
-ROLLBACK
+FORBIDDEN = (
+    """
+INSERT INTO item VALUES (9, 'x', 1, 1, NULL) | REPLACE INTO item VALUES (1, 'x', 1, 1, NULL)
+UPDATE item SET price = 0 | UPDATE item SET price = 0 RETURNING 4 | DELETE FROM item
+WITH d AS (SELECT 1) DELETE FROM item WHERE id IN d | DROP TABLE item | DROP VIEW cheap | CREATE TABLE x(a)
+CREATE TEMP TABLE x(a) | CREATE TABLE x AS SELECT * FROM item | CREATE VIEW x AS SELECT 1
+CREATE TEMP VIEW x AS SELECT 1 | CREATE INDEX x ON item(name)
+CREATE TRIGGER x AFTER INSERT ON item BEGIN SELECT 1; END | CREATE VIRTUAL TABLE x USING fts5(a)
+ALTER TABLE item RENAME TO goods | ALTER TABLE item ADD COLUMN x
+ATTACH DATABASE '{folder}/attached.sqlite' AS other | ATTACH ':memory:' AS other | DETACH DATABASE main
+PRAGMA writable_schema = 1 | PRAGMA query_only = 0 | PRAGMA hard_heap_limit = 0 | PRAGMA table_info(item)
+SELECT * FROM pragma_table_info('item') | SELECT load_extension('{folder}/extension.so')
+SELECT CASE WHEN 1 THEN 4 ELSE load_extension('x') END | SELECT fts3_tokenizer('simple') | VACUUM
+VACUUM INTO '{folder}/copy.sqlite' | REINDEX | ANALYZE | BEGIN EXCLUSIVE | SAVEPOINT s | COMMIT | ROLLBACK
 RELEASE s
-""".strip().splitlines()
+""".strip()
+    .replace("\n", " | ")
+    .split(" | ")
+)
 CASES = [
     *((query, "forbidden") for query in FORBIDDEN),
     # Without end, or nearly.
