@@ -1,6 +1,6 @@
 """What stored runs retained of Pass@k: what a run like them may expect, and which settings retained more.
 
-`measured.json` is made from the stored records (docs/measured.py).
+`measured.json` holds rows of the stored records; a test compares them.
 """
 
 import json

@@ -154,7 +154,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     # TRL checkpoints unless told otherwise, under either of the setting's two names.
     checkpoints = arguments.get("activation_checkpointing", given["gradient_checkpointing"])
     given["gradient_checkpointing"] = bool(checkpoints)
-    of_steps = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
+    of_steps: dict[str, Any] = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
     memory = shape and training_memory(shape, given, dtype=recipe.model.dtype, launch=launch, **of_steps)
     return DryRun(
         recipe=recipe.as_dict(),
