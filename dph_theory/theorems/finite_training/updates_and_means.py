@@ -216,7 +216,7 @@ def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Valu
 ENTROPY = theorem(
     "With an entropy bonus t on whole answers pi ~ e^{v/t}, whatever the base, is a stationary point",
     statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t},\quad t > 0",
-    source=Source("ours", "the atlas"),
+    source=Source("ours", "methods compared"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(update_at_tilted_uniform, lambda base: 0 * base),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
