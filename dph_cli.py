@@ -118,9 +118,9 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from dph_theory.support.errors import meant
+        from dph_theory.support.errors import closest_name
 
-        if args[0] not in self.lazy and (near := meant(args[0], tuple(self.lazy))):
+        if args[0] not in self.lazy and (near := closest_name(args[0], tuple(self.lazy))):
             ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
         return super().resolve_command(ctx, args)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from .numeric.arrays import Array, integers, one, rate, real
+from .numeric.arrays import Array, integers, open_rate, real, scalar
 from .support.errors import argument_error
 
 
@@ -68,7 +68,7 @@ def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall
             raise argument_error(f"{name}.shape", array.shape, f"{steps.shape}, one value a step")
     if (np.diff(steps) <= 0).any():
         raise argument_error("steps", steps, "increasing steps only")
-    rise, fall = one("rise", real("rise", rise, above=0)), one("fall", rate("fall", fall))
+    rise, fall = scalar("rise", real("rise", rise, above=0)), scalar("fall", open_rate("fall", fall))
     warned = excess >= excess[0] + rise
     fallen = coverage <= np.maximum.accumulate(coverage) - fall
     return LeadTime(_first(steps, warned), _first(steps, fallen))

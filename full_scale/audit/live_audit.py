@@ -24,7 +24,7 @@ from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
 from dph_theory.predict.interpretation import configuration_of
-from dph_theory.support.checking import arguments as checked
+from dph_theory.support.checking import typed_arguments
 from dph_theory.support.errors import argument_error
 
 from ..tasks.llama import random_llama, word_level
@@ -123,7 +123,9 @@ def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     script_fields = (*fields(GRPOScriptArguments), *fields(ModelConfig))
     script_names = {field.name for field in script_fields} | {"datasets"}
     settings = {name: value for name, value in document.items() if name not in script_names}
-    checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig")
+    typed_arguments(
+        dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig"
+    )
     return settings, tuple(sorted(document.keys() & script_names))
 
 
