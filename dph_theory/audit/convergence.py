@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
+from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
 from .exact import Audited, LossError, Problem
 from .quantities import TO_FILTERED, token_sum
 from .report import PER_TOKEN, REWARD, Match, Minimiser

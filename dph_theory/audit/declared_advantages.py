@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..trainers.advantages import ACROSS_GROUPS, FORMS, Advantage
+from ..losses.advantages import ACROSS_GROUPS, FORMS, Advantage
 from .precision import FLOAT32, AdvantageError, called, rounding_of
 
 LARGEST = 16

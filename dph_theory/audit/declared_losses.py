@@ -8,7 +8,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ..trainers.policy_losses import POLICY_LOSSES, PolicyForm
+from ..losses.policy_losses import POLICY_LOSSES, PolicyForm
 from .exact import Audited, LossError
 from .log_ratios import stopped_ratios
 from .precision import FLOAT32

@@ -1,4 +1,4 @@
-"""The KL terms in circulation as published; their rows, with the sources, stand in trainers/published.txt."""
+"""The KL terms in circulation as published; their rows, with the sources, stand in losses/published.txt."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
-from ..losses import generator_loss
-from ..trainers import restated
-from ..trainers.kl_terms import rows, term_from
-from ..trainers.restated import Loss, unmasked
+from ..losses import generator_loss, restated
+from ..losses.kl_terms import rows, term_from
+from ..losses.restated import Loss, unmasked
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
 from ..support.errors import argument_error
-from ..trainers.kl_terms import KL_FORMS
-from ..trainers.objective import Objective
-from ..trainers.parts import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS
 from .exploration import group_advantages, informative_groups, ppo_clip_loss
 from .generator import generator_loss
 from .inputs import floats
+from .kl_terms import KL_FORMS
+from .objective import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS, Objective
 from .penalty import kl_penalty
 
 

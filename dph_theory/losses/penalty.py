@@ -25,7 +25,7 @@ def kl_penalty(
 ) -> Tensor:
     """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
 
-    The estimator is one of `trainers.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
+    The estimator is one of `losses.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
     importance weight differentiated too, the only one to need log_old. As form "loss" a scalar,
     differentiable in log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and
     k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the penalties themselves, (batch,

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..losses.kl_terms import ENDS, KLTerm
+from ..losses.objective import Objective, Weight
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers.kl_terms import ENDS, KLTerm
-from ..trainers.objective import Objective
-from ..trainers.parts import Weight
 from .settings import TrainerSettings
 
 

@@ -6,9 +6,8 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..support.errors import argument_error
-from ..trainers.kl_terms import KLTerm, term
-from ..trainers.parts import (
+from ..losses.kl_terms import KLTerm, term
+from ..losses.objective import (
     ALONE,
     ANSWERS,
     BEST,
@@ -25,6 +24,7 @@ from ..trainers.parts import (
     TRL_LOSS_TYPES,
     Weight,
 )
+from ..support.errors import argument_error
 from .configuration import Configuration, configured
 from .settings import TrainerSettings
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..trainers.kl_terms import KLTerm
+from ..losses.kl_terms import KLTerm
 from .configuration import FOLLOWS, Configuration
 from .settings import TrainerSettings, flag
 

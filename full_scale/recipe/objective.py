@@ -5,10 +5,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from dph_theory.losses.kl_terms import KL_FORMS, KLTerm, term
+from dph_theory.losses.objective import BY_MEAN, BY_RATE, DIVIDED, LEFT_OUT, Objective
 from dph_theory.predict import configuration_of
-from dph_theory.trainers.kl_terms import KL_FORMS, KLTerm, term
-from dph_theory.trainers.objective import Objective
-from dph_theory.trainers.parts import BY_MEAN, BY_RATE, DIVIDED, LEFT_OUT
 
 from .rehearsal import DEFINITION, REHEARSAL, declared
 from .settings import OWN, SETTINGS

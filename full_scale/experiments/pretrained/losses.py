@@ -20,9 +20,9 @@ from dph_theory.losses import (
     generator_loss,
     group_advantages,
 )
+from dph_theory.losses.kl_terms import DESCENDING, KL_FORMS
 from dph_theory.losses.penalty import ESTIMATORS
 from dph_theory.support.errors import choice
-from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 
 from .open_prompts import LogProbs
 from .runs import OpenRun

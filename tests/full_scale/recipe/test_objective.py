@@ -9,8 +9,8 @@ from support.simulated_runs import controlled, row
 from trl import GRPOConfig
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from dph_theory.losses.objective import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
 from dph_theory.predict import configuration_of
-from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.objective import DEFAULTS, objective_of
 from full_scale.recipe.rehearsal import rehearsal_target

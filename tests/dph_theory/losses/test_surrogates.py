@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from dph_theory.trainers.restated import REDUCTIONS
-from dph_theory.trainers.surrogates import LOG_RATIOS, SURROGATES, Sampled, policy_loss
+from dph_theory.losses.restated import REDUCTIONS
+from dph_theory.losses.surrogates import LOG_RATIOS, SURROGATES, Sampled, policy_loss
 
 E = math.e
 

@@ -139,7 +139,7 @@ def kl_term(
     one of `kl_terms.ESTIMATORS`; x is clamped to +-`inner` and the estimate to +-`outer` (in the places
     "clamped ratio" and "clamped score" the product is). Returns a function of some of (log_pi, log_ref,
     log_old, mask), each (batch, tokens), to a scalar in nats. Raises ValueError for another place or
-    estimator. Source: schulman2020kl; the trainers' code, see `dph_theory.trainers.kl_terms`.
+    estimator. Source: schulman2020kl; the trainers' code, see `dph_theory.losses.kl_terms`.
 
     >>> k3 = kl_term("loss", "k3")
     >>> k3(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2))

@@ -219,7 +219,7 @@ def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, 
     """Minus a surrogate, added up.
 
     Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of
-    `dph_theory.trainers.restated.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
+    `dph_theory.losses.restated.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
     advantages, mask), each (batch, tokens), to a scalar. Raises ValueError for another form or reduction.
     """
     choice("form", form, SURROGATES)
