@@ -191,6 +191,11 @@ class KLTerm(Setting):
         return f"{name}; {bounds} a token gets no KL gradient (the clamp)"
 
     @property
+    def unknown(self) -> str:
+        """Why the term has no known stationary policy; "" if it has one."""
+        return "" if self.divergence is not None else f"where it stops is not known ({self.stationary_kl})"
+
+    @property
     def selects(self) -> str:
         """The policy that training converges to with a small beta: a key of ENDS, or "not known"."""
         if self.divergence not in (FORWARD_KL, REVERSE_KL):

@@ -21,6 +21,11 @@ class Weight(NamedTuple):
     scale: str | None = None
     baseline: str | None = None
 
+    @property
+    def unknown(self) -> str:
+        """Why the advantage has no known stationary policy; "" if it has one."""
+        return "" if self.scale is not None else f"the advantage is {self.words}"
+
 
 DIVIDED = Weight(
     "the group's mean subtracted, std-normalised: low and high pass rates weigh more", "std", "mean"
@@ -41,6 +46,7 @@ LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
 MIXED = Weight("divided by the whole batch's std, which couples the groups")
+DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {MIXED.words}")
 LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
     "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
@@ -60,6 +66,17 @@ TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 """How TRL's loss types take the tokens of answers together."""
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "quantile": "top_entropy_quantile={:g}: the tokens left out have the KL's gradient and no reward's",
+        "truncation": "rollouts leave tokens out that the KL would retain",
+        "reference": "the reference follows the policy: there is no fixed base to converge near",
+        "masks": "truncated answers are masked: what their share converges to is not known",
+        "rewards": "correctness is not the reward, or not alone",
+        "entropy": "the entropy bonus changes where training converges",
+    }
+)
+"""Why a run has no known stationary policy, by the setting that decides."""
 
 
 @dataclass(frozen=True)
