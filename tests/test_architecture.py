@@ -24,16 +24,14 @@ NEEDS_TORCH = (
         for module in (
             "advantages",
             "alpha_dpg",
-            "exploration",
             "generator",
             "inputs",
             "meter",
             "methods",
             "pass_rates",
             "penalty",
+            "policy_losses",
             "reductions",
-            "restated",
-            "surrogates",
         )
     ),
 )

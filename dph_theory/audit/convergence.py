@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
-from .exact import Audited, LossError, Problem
+from .called_loss import Audited, LossError
+from .problem import Problem
 from .quantities import TO_FILTERED, token_sum
 from .report import PER_TOKEN, REWARD, Match, Minimiser
 
