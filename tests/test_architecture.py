@@ -26,7 +26,6 @@ NEEDS_TORCH = (
             "alpha_dpg",
             "generator",
             "inputs",
-            "meter",
             "methods",
             "pass_rates",
             "penalty",

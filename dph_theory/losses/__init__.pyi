@@ -10,8 +10,6 @@ from .generator import released_half_js as released_half_js
 from .generator import released_js as released_js
 from .inputs import LEVELS as LEVELS
 from .inputs import REDUCTIONS as REDUCTIONS
-from .meter import ExcessKLEstimate as ExcessKLEstimate
-from .meter import excess_kl_estimate as excess_kl_estimate
 from .methods import MAXRL as MAXRL
 from .methods import METHODS as METHODS
 from .methods import TARGETED as TARGETED
