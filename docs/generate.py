@@ -17,6 +17,9 @@ from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, printer, sources
 from dph_theory.coq.record import RECORD, recorded
 from dph_theory.finite_training import Rollouts, flow
+from dph_theory.losses.advantages import FORMS
+from dph_theory.losses.kl_terms import KL_TERMS, SHOWN
+from dph_theory.losses.policy_losses import POLICY_LOSSES
 from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
@@ -27,9 +30,6 @@ from dph_theory.stationary import (
     truncated,
 )
 from dph_theory.support.table import Table
-from dph_theory.trainers.advantages import FORMS
-from dph_theory.trainers.kl_terms import KL_TERMS, SHOWN
-from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from dph_theory.verification import pages
 from dph_theory.verification.ties import tied_names
 from figures.catalogue import NAMES, figure

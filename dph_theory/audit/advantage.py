@@ -7,13 +7,13 @@ from itertools import product, zip_longest
 import numpy as np
 
 from ..coverage import effective_number
+from ..losses.advantages import EPSILONS, Advantage
 from ..numeric.arrays import Scalars, integers, open_rate, probability
 from ..numeric.elementary import Values
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
-from ..trainers.advantages import EPSILONS, Advantage
 from ..transfer.retention import Weighting, trained_shares
 from .declared_advantages import declared_advantage
 from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of

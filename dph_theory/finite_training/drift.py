@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from ..binary_reward import kappa, mu_from_beta
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
+from ..losses.kl_terms import DESCENDING
 from ..numeric.arrays import (
     Scalars,
     first_bad,
@@ -26,7 +27,6 @@ from ..numeric.elementary import Values, add_axes, expit, logit
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error, choice
-from ..trainers.kl_terms import DESCENDING
 from .answers import BASELINES
 from .flow import rising_times
 

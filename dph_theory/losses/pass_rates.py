@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..numeric.arrays import probability, real, scalar
 from ..support.errors import argument_error
-from .exploration import check_groups
+from .advantages import check_groups
 
 MEMORY = 0.8
 """What a group leaves of the counts before it: the policy moves, so that old answers say less."""

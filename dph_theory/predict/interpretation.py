@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ..support.errors import argument_error, closest_name
+from ..support.record import flat
 from . import readers
 from .configuration import UNGROUPED, Configuration
-from .run_files import ConfiguredRun, flat, matching
+from .run_files import ConfiguredRun, matching
 from .sampling import with_sampling
 from .settings import COMMIT, TrainerSettings, default_at, version_parts
 

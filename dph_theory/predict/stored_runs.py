@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..trainers.kl_terms import KL_FORMS
-from ..trainers.parts import UNDIVIDED
+from ..losses.kl_terms import KL_FORMS
+from ..losses.objective import UNDIVIDED
 from .configuration import UNGROUPED, Configuration
 from .interpretation import READERS, minimal_change, with_change
 

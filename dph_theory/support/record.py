@@ -17,6 +17,15 @@ _LONGEST, _END = 8, 3
 """A sequence of more entries is shown by so many from either end."""
 
 
+def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested settings; the names are joined by dots."""
+    settings: dict[str, Any] = {}
+    for name, inner in value.items():
+        nested = isinstance(inner, Mapping) and inner
+        settings |= flat(inner, f"{prefix}{name}.") if nested else {f"{prefix}{name}": inner}
+    return settings
+
+
 def as_json(value: Any, digits: int | None = None) -> Any:
     """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
 

@@ -14,10 +14,10 @@ import sympy
 
 from ..binary_reward import filtered
 from ..fdivergence import FDivergence
+from ..losses.kl_terms import ESTIMATORS
 from ..numeric.compiled import compiled
 from ..numeric.elementary import Values, add_axes, exp_remainder, log_ratio
 from ..support.record import readable
-from ..trainers.kl_terms import ESTIMATORS
 from ._policies import expected_update
 from ._token_pairs import ratio_where
 

@@ -16,11 +16,11 @@ from jaxtyping import Float
 
 from ..coverage import exact_pass_at_k
 from ..fdivergence import FDivergence
+from ..losses.objective import Objective
 from ..numeric.arrays import Scalars, booleans, integers, positive, real, scalar
 from ..stationary.groups import SCALES, group_weight, mixed_share
 from ..stationary.response import require_smooth
 from ..support.errors import argument_error, choice
-from ..trainers.objective import Objective
 from .flow import prompt_indices
 from .kernel import AnswerKernel
 

@@ -218,7 +218,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
-            excess = excess_of(groups, self.rate_samples).mean.item()
+            excess = excess_of(groups, self.rate_samples).mean
             last = self.carried["excess"] = 0.9 * last + 0.1 * excess
         return last
 

@@ -218,7 +218,7 @@ VARIANCE = refuted(
 
 def _by_autograd(pi: Values, ref: Values, sampler: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
-    from ...audit.exact import expected_gradients
+    from ...audit.called_loss import expected_gradients
 
     def form(divergence: FDivergence) -> Callable[..., Any]:
         return lambda log_pi, log_ref: divergence.on_log_ratio(log_pi - log_ref).value.sum()

@@ -20,9 +20,9 @@ from dph_theory.losses import (
     generator_loss,
     group_advantages,
 )
-from dph_theory.losses.penalty import ESTIMATORS
+from dph_theory.losses.kl_terms import DESCENDING, KL_FORMS
+from dph_theory.losses.penalty import PENALTIES
 from dph_theory.support.errors import choice
-from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 
 from .open_prompts import LogProbs
 from .runs import OpenRun
@@ -63,7 +63,7 @@ def expected_loss(
         values = (q * gain).sum(dim=-1)
         if form != "reward":
             log_old = (pi.detach(),) if form == "k3_corrected" else ()
-            gain = gain - beta * ESTIMATORS[form](pi.detach(), ref, *log_old)[1]
+            gain = gain - beta * PENALTIES[form](pi.detach(), ref, *log_old)[1]
         coefficients.insert(0, gain)
     mean, reach, paid = values, torch.ones_like(values), torch.zeros_like(values)
     loss = torch.zeros((), dtype=log_pi[0].dtype)

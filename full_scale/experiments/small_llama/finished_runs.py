@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from dph_theory.trainers.kl_terms import DESCENDING
+from dph_theory.losses.kl_terms import DESCENDING
 
 from ..enumerable_tasks.exact import ExactMeasures
 from ..outcome import Outcome, bars_of, mean_gap, misses

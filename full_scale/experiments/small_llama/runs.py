@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.losses.kl_terms import DESCENDING
 from dph_theory.support.errors import argument_error, choice
-from dph_theory.trainers.kl_terms import DESCENDING
 
 from ...recipe.objective import objective_of
 from ..outcome import Settings, annealed

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dph_theory.trainers.kl_terms import ENDS, KL_TERMS, SHOWN, term
+from dph_theory.losses.kl_terms import ENDS, KL_TERMS, SHOWN, term
 
 E = math.e
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"

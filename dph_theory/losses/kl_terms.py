@@ -1,7 +1,7 @@
 """Trainers' KL terms by version (or commit), file and flag: the rows stand in kl_terms.txt.
 
 A commit is one at which the formula was read. x = log(pi/ref) of a sampled token, sg holds its argument
-fixed, clip(y, c) is y within +-c. The functions stand in `restated`, loaded when asked for.
+fixed, clip(y, c) is y within +-c. The functions stand in `penalty`, loaded when asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +38,15 @@ class TokenEstimate(NamedTuple):
 
     formula: str
     value: Callable[[Any, Any], Any]
+
+    def clamped(self, xp: Any, x: Any, inner: float | None = None, outer: float | None = None) -> Any:
+        """The estimate with x clamped to +-inner and the value to +-outer; None is no clamp."""
+        return bounded(self.value(xp, bounded(x, inner)), outer)
+
+
+def bounded(values: Any, limit: float | None) -> Any:
+    """The values of an array or tensor clamped to +-limit; None is no clamp."""
+    return values if limit is None else values.clip(-limit, limit)
 
 
 ESTIMATORS: Mapping[str, TokenEstimate] = MappingProxyType(
@@ -129,7 +138,7 @@ class KLTerm(Setting):
     @property
     def loss(self) -> Callable[..., Any]:
         """The function of log-probabilities; needs torch."""
-        from .restated import kl_term
+        from .penalty import kl_term
 
         return kl_term(self.place, self.estimator, inner=self.inner, outer=self.outer)
 
@@ -190,6 +199,11 @@ class KLTerm(Setting):
         if self.released_above < _RARE:
             bounds += f" or above {np.exp(self.released_above):.1f} times it"
         return f"{name}; {bounds} a token gets no KL gradient (the clamp)"
+
+    @property
+    def unknown(self) -> str:
+        """Why the term has no known stationary policy; "" if it has one."""
+        return "" if self.divergence is not None else f"where it stops is not known ({self.stationary_kl})"
 
     @property
     def selects(self) -> str:

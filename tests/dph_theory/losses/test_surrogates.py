@@ -3,8 +3,9 @@ import math
 import pytest
 import torch
 
-from dph_theory.trainers.restated import REDUCTIONS
-from dph_theory.trainers.surrogates import LOG_RATIOS, SURROGATES, Sampled, policy_loss
+from dph_theory.losses import REDUCTIONS
+from dph_theory.losses.policy_losses import LOG_RATIOS, SURROGATES, Sampled, policy_loss
+from dph_theory.losses.reductions import reduced
 
 E = math.e
 
@@ -71,7 +72,7 @@ def test_ratios_of_a_sequence_and_how_tokens_add_up():
     (slope,) = torch.autograd.grad(held[0, 0], leaf)
     assert slope[0].tolist() == [1, 0, 0]
     values = torch.tensor([[1.0, 3.0, 50.0], [5.0, 50.0, 50.0]], dtype=torch.float64)
-    found = {name: float(reduce(values, MASK)) for name, reduce in REDUCTIONS.items()}
+    found = {name: float(reduced(values, MASK, name)) for name in REDUCTIONS}
     assert found == {"token_mean": 3, "sequence_mean": 3.5, "sequence_sum": 4.5, "sum": 9}
     loss = policy_loss("reinforce", "sequence_sum", length=4)
     assert float(loss(values, values, MASK, MASK)) == -1.125

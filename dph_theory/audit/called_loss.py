@@ -1,11 +1,9 @@
-"""Problems small enough to enumerate, and the exact expected value and gradient of a loss on one."""
+"""A loss as it is called: its checked value, and its exact expected value and gradient on a problem."""
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import compress, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,148 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..support.errors import argument_error
+from .argument_names import SAMPLER, Loss, arguments_of, meanings_of
+from .problem import Problem
 from .report import Reduction
 
-SHAPES = ((3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (2, 4))
-"""(vocabulary, length) of the audited problems: three of outcomes, four of sequences."""
-ENDING = ((3, 2), (2, 3))
-"""(vocabulary, greatest length) of those in which token 0 ends a sequence."""
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One enumerable problem; tensors are float64. `prefix` and `token` index each sequence's steps.
-
-    `mask` (sequences, length) is one at the tokens of a sequence and zero behind its end; `policy`,
-    `reference` and `old` are logits (prefixes, vocabulary).
-    """
-
-    vocabulary: int
-    length: int
-    prefix: Tensor
-    token: Tensor
-    mask: Tensor
-    policy: Tensor
-    reference: Tensor
-    old: Tensor
-    valid: Tensor
-
-    @property
-    def name(self) -> str:
-        """Such as "sequences of 2 tokens out of 3"."""
-        if self.length == 1:
-            return f"{self.vocabulary} outcomes"
-        most = "up to " if (self.mask == 0).any() else ""
-        return f"sequences of {most}{self.length} tokens out of {self.vocabulary}"
-
-    @property
-    def lengths(self) -> Tensor:
-        """The number of tokens of each sequence, (sequences,)."""
-        return self.mask.sum(dim=-1)
-
-    @property
-    def padding(self) -> int:
-        """How many masked tokens a loss that takes a mask is given after the longest sequence."""
-        return 1 + self.vocabulary % 3
-
-    def log_probs(self, logits: Tensor) -> Tensor:
-        """Per-token log-probabilities of every sequence, (sequences, length); zero behind the end."""
-        return torch.log_softmax(logits, dim=-1)[self.prefix, self.token] * self.mask
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        """The probabilities of all sequences, (sequences,), detached."""
-        return self.log_probs(logits).sum(dim=-1).exp().detach()
-
-    def sample_distribution(self, source: str) -> Tensor:
-        """The distribution that the samples come from, (sequences,): see `report.SAMPLES`."""
-        if source == "filtered":
-            correct = self.probabilities(self.reference) * self.valid
-            return correct / correct.sum()
-        logits = {"policy": self.policy, "old_policy": self.old, "reference": self.reference}
-        return self.probabilities(logits[source])
-
-    @cached_property
-    def jacobian(self) -> Tensor:
-        """The derivatives of the tokens' log-probabilities in the logits, (sequences, length, parameters)."""
-        return torch.autograd.functional.jacobian(self.log_probs, self.policy).flatten(2)
-
-    def prefix_visits(self, source: str) -> Tensor:
-        """How often samples visit each prefix, (prefixes,)."""
-        visits = self.sample_distribution(source)[:, None] * self.mask
-        unvisited = torch.zeros(len(self.policy), dtype=torch.float64)
-        return unvisited.index_add(0, self.prefix.flatten(), visits.flatten())
-
-
-def random_problem(
-    vocabulary: int, length: int, generator: torch.Generator, *, ends: bool = False
-) -> Problem:
-    """A problem with random logits and a verifier that accepts about half of the sequences.
-
-    If it `ends`, token 0 ends a sequence; behind it stand zeros, so that each sequence is met once.
-    """
-    sequences = [
-        y for y in product(range(vocabulary), repeat=length) if not (ends and 0 in y and any(y[y.index(0) :]))
-    ]
-    counted = [[not (ends and 0 in y[:t]) for t in range(length)] for y in sequences]
-    heads = [[y[:t] for t in range(length)] for y in sequences]
-    visited = {head for row, counts in zip(heads, counted, strict=True) for head in compress(row, counts)}
-    prefixes = sorted(visited, key=lambda prefix: (len(prefix), prefix))
-    place = {prefix: i for i, prefix in enumerate(prefixes)}
-
-    def logits() -> Tensor:
-        return torch.randn(len(prefixes), vocabulary, dtype=torch.float64, generator=generator)
-
-    order = torch.randperm(len(sequences), generator=generator)
-    valid = torch.zeros(len(sequences), dtype=torch.float64)
-    # At least two valid sequences, so that there is a distribution within Y1 to preserve, and one invalid.
-    valid[order[: max(2, len(sequences) // 2)]] = 1.0
-    policy, reference = logits(), logits()
-    return Problem(
-        vocabulary,
-        length,
-        prefix=torch.tensor([[place.get(head, 0) for head in row] for row in heads]),
-        token=torch.tensor(sequences),
-        mask=torch.tensor(counted, dtype=torch.float64),
-        policy=policy,
-        reference=reference,
-        old=policy + 0.5 * logits(),
-        valid=valid,
-    )
-
-
-@cache
-def random_problems(seed: int, *, ends: bool = False) -> tuple[Problem, ...]:
-    """One random problem of each shape, or of each in which token 0 ends sequences."""
-    generator = torch.Generator().manual_seed(seed)
-    return tuple(random_problem(*shape, generator, ends=ends) for shape in (ENDING if ends else SHAPES))
-
-
-@cache
-def near_the_reference(problem: Problem, reach: float) -> Problem:
-    """The problem with its policies nearer to the reference: no |log(pi/ref)| of a token is above `reach`."""
-    log_ratios = torch.log_softmax(problem.policy, -1) - torch.log_softmax(problem.reference, -1)
-    # The log ratio of a mixture of logits is at most 2 max |difference| times the share.
-    share = min(1.0, reach / (2 * float(log_ratios.abs().max())))
-
-    def moved(logits: Tensor) -> Tensor:
-        return problem.reference + share * (logits - problem.reference)
-
-    return replace(problem, policy=moved(problem.policy), old=moved(problem.old))
-
-
-Loss = Callable[..., Any]
 LossInputs = dict[str, Tensor]
-ARGUMENTS = ("log_pi", "log_ref", "log_old", "advantages", "mask")
-SAMPLER = "log_rollout"
-"""The log-probabilities of the policy that sampled, where a loss has also those of an old policy: then the
-old policy is the policy itself, held fixed, as at the first update on a batch."""
-TAKEN = (
-    f"any of {', '.join(ARGUMENTS)}, {SAMPLER}, or of names that mean one, as old_log_probs: what is audited "
-    "is a function of the sampled tokens' log-probabilities, so no divergence summed over the vocabulary, as "
-    "in distillation"
-)
-"""What a loss may take."""
 CALLS = 100
 """How often a batch is evaluated anew: a loss that differs in a tenth of its calls passes once in 37,000."""
 
@@ -174,76 +35,6 @@ class ExpectedLoss:
     variance: float
     scale: float
     """The largest norm of a batch's gradient: against it a mean counts as vanishing."""
-
-
-_LOG = {"log", "logs", "logp", "logps", "logprob", "logprobs", "logpi"}
-_PLAIN = {
-    "pi",
-    "p",
-    "prob",
-    "probs",
-    "per",
-    "token",
-    "policy",
-    "new",
-    "cur",
-    "curr",
-    "current",
-    "actor",
-    "theta",
-}
-_WHOSE = {
-    "log_ref": {"ref", "reference"},
-    "log_old": {"old", "prev", "previous"},
-    SAMPLER: {"rollout", "sampler", "sampling", "generation", "behavior", "behaviour", "vllm", "inference"},
-}
-"""Words of a parameter's name: that it holds logarithms; what says nothing; whose they are."""
-
-
-def _meaning(name: str) -> str | None:
-    """Which of ARGUMENTS, or SAMPLER, a parameter of this name is, such as old_log_probs; None if unknown."""
-    words = set(name.lower().split("_"))
-    if name in (*ARGUMENTS, SAMPLER):
-        return name
-    if "mask" in words:
-        return "mask"
-    if words & {"advantage", "advantages", "adv", "advs"}:
-        return "advantages"
-    whose = words - _LOG - _PLAIN
-    named = [argument for argument, roles in _WHOSE.items() if whose and whose <= roles]
-    return (named[0] if named else None if whose else "log_pi") if words & _LOG else None
-
-
-def meanings_of(loss: Loss) -> dict[str, str]:
-    """What each parameter that a loss needs is, by its name: one of ARGUMENTS or SAMPLER.
-
-    One with a default counts if it has just that name. Raises ValueError for others, for two of one meaning,
-    or if none is log_pi.
-    """
-    try:
-        parameters = inspect.signature(loss).parameters.values()
-    except (TypeError, ValueError) as error:
-        raise argument_error("loss", loss, f"a function of {TAKEN}") from error
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return {name: name for name in ARGUMENTS}
-    meanings: dict[str, str] = {}
-    for p in parameters:
-        meaning = _meaning(p.name) if p.default is p.empty or p.name in ARGUMENTS else None
-        if meaning in meanings.values():
-            raise argument_error("loss parameter", p.name, f"two of them mean {meaning}: {TAKEN}")
-        if meaning is not None:
-            meanings[p.name] = meaning
-        elif p.default is p.empty and p.kind is not p.VAR_POSITIONAL:
-            raise argument_error("loss parameter", p.name, f"{TAKEN}, or one with a default")
-    if "log_pi" not in meanings.values():
-        raise argument_error("loss parameters", tuple(meanings), "log_pi must be among them")
-    return meanings
-
-
-def arguments_of(loss: Loss) -> tuple[str, ...]:
-    """Which of ARGUMENTS a loss takes, under whatever name; ValueError as `meanings_of`."""
-    meanings = [meaning.replace(SAMPLER, "log_old") for meaning in meanings_of(loss).values()]
-    return tuple(name for name in ARGUMENTS if name in meanings)
 
 
 @dataclass(frozen=True)
@@ -273,13 +64,13 @@ class Audited:
         return cls(first, names, samples)
 
     @property
-    def single(self) -> bool:
-        """Whether agreement is that of float32."""
+    def in_float32(self) -> bool:
+        """Whether the loss computes in float32, so that agreement is judged at that precision."""
         return self.precision == "float32"
 
     @property
-    def adds(self) -> str:
-        """How a batch is added up, "unknown" if that could not be found."""
+    def batch_reduction(self) -> str:
+        """How the answers of a batch are added up; "unknown" if the audit could not find it."""
         return "unknown" if self.reduction is None else self.reduction.batch
 
     def with_inputs(self, **changes: Callable[[LossInputs], Tensor]) -> "Audited":
@@ -292,12 +83,12 @@ class Audited:
 
         return replace(self, loss=loss)
 
-    def silent(self) -> "Audited":
-        """The loss of answers whose advantages are all zero, as in groups of equal rewards."""
+    def at_zero_advantages(self) -> "Audited":
+        """The loss with all advantages set to zero, as in groups of equal rewards."""
         return self.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
-    def minus(self, other: "Audited") -> "Audited":
-        """What this loss has and the other one has not."""
+    def __sub__(self, other: "Audited") -> "Audited":
+        """The loss that is the difference of the two on the same batch."""
         return replace(self, loss=lambda **inputs: self.loss(**inputs) - other.loss(**inputs))
 
     def value(self, inputs: LossInputs) -> Tensor:
@@ -374,7 +165,7 @@ class Audited:
 
         If `undivided`, one by the tokens of the batch is too.
         """
-        if undivided and self.adds == "token mean":
+        if undivided and self.batch_reduction == "token mean":
             return problem.lengths
         divides = self.reduction is not None and self.reduction.padding == "divides by the padded length"
         return torch.full_like(problem.lengths, problem.length + problem.padding if divides else 1)

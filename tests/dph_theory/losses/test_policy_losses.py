@@ -4,8 +4,7 @@ import pytest
 
 from dph_theory.audit import audit
 from dph_theory.audit.catalogue import audit_form
-from dph_theory.trainers.policy_losses import POLICY_LOSSES
-from dph_theory.trainers.surrogates import policy_loss
+from dph_theory.losses.policy_losses import POLICY_LOSSES, policy_loss
 
 REWARD = "minus expected reward"
 FOREVER = math.inf

@@ -6,7 +6,7 @@ import torch
 
 from dph_theory.audit.published import CATALOGUE
 from dph_theory.losses import kl_term
-from dph_theory.trainers.restated import PLACES
+from dph_theory.losses.penalty import PLACES
 
 PI, REF = torch.tensor([[-1.0, -9.0]], requires_grad=True), torch.tensor([[-2.0, -1.0]])
 MASK = torch.ones(1, 2)

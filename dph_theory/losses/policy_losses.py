@@ -1,18 +1,85 @@
-"""The policy losses of trainers, each re-stated from its formula: a surrogate of a token, and how it adds up.
+"""Policy losses: the clipped surrogate of this package, and those of trainers as their code computes them.
 
-A surrogate is what is maximised. Tensors are (batch, tokens); r = pi/old of a token, A its advantage, sg
-holds its argument fixed.
+`ppo_clip_loss` bounds log r before the exponential; `policy_loss` adds up a surrogate as trainers write it:
+what overflows in their code overflows here, because the audits report where. r = pi/old of a token, A its
+advantage, sg holds its argument fixed; tensors are (batch, tokens); a surrogate is maximised. POLICY_LOSSES
+are those of trainers by version (or commit), file and setting, the rows of policy_losses.txt.
 """
 
+import math
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ..support.errors import choice
-from .restated import REDUCTIONS, Loss, bounded
+from ..support.errors import argument_error, choice
+from .generator import Loss, log_ratio
+from .inputs import LEVELS, REDUCTIONS, TokenMask, Tokens, floats, number, token_batch
+from .kl_terms import Setting, bounded, rows
+from .reductions import at_level, reduced, weighted_sum, weights, working_dtype
+
+
+def ppo_clip_loss(
+    log_pi: Tokens,
+    log_old: Tokens,
+    advantages: Tensor,
+    mask: TokenMask,
+    *,
+    clip_low: float,
+    clip_high: float,
+    level: str = "token",
+    dual_clip: float | None = None,
+    reduction: str = "token_mean",
+) -> Tensor:
+    """The mean of -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = pi/pi_old; a scalar to minimise.
+
+    With dual_clip = c > 1, r is held below c where A < 0. level "token" takes each token's ratio,
+    "sequence" the product over the row's tokens that count. log_pi, log_old, mask (batch, tokens);
+    advantages (batch,), or (batch, tokens) at the token level. Differentiable in log_pi only; dtypes as in
+    `generator_loss`. An advantage of 0 contributes 0 at any ratio.
+    Raises ValueError for clip_low outside (0, 1), clip_high <= 0, dual_clip <= 1, unknown level or
+    reduction, shapes that differ, integers, a batch with every token masked.
+    Source: shao2024grpo; the asymmetric clip and the token mean: yu2025dapo.
+    """
+    choice("level", level, LEVELS)
+    low = math.log1p(-number("clip_low", clip_low, above=0, below=1))
+    high = math.log1p(number("clip_high", clip_high, above=0))
+    ceiling = math.inf if dual_clip is None else math.log(number("dual_clip", dual_clip, above=1))
+    mask = token_batch(mask, log_pi=log_pi, log_old=log_old)
+    shaped = _shaped(advantages, mask, level)
+    terms, (pi, old) = at_level(level, mask, log_pi, log_old)
+    weight = weights(mask, level, reduction, working_dtype(log_pi, log_old, advantages))
+
+    def surrogate(log_pi: Tensor, log_old: Tensor, advantage: Tensor) -> tuple[Tensor, Tensor]:
+        # min(r A, clip(r) A) bounds r from above where A > 0 and from below where A < 0. Bounding log r
+        # before the exponential keeps infinities of the side not chosen out of value and slope.
+        x = torch.where(advantage == 0, 0.0, log_ratio(log_pi, log_old))
+        least, most = torch.full_like(x, -math.inf), torch.full_like(x, high)
+        least[advantage < 0] = low
+        most[advantage < 0] = ceiling
+        bounded = x.maximum(least).minimum(most)
+        value = -advantage * bounded.exp()
+        return value, torch.where(bounded == x, value, 0.0)
+
+    return weighted_sum(surrogate, terms, weight, pi, old, shaped)
+
+
+def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
+    """The advantages as (batch, terms) of the level."""
+    if isinstance(advantages, Tensor) and advantages.ndim == 2 and level == "token":
+        floats("advantages", advantages, ("batch", "tokens"))
+        allowed, shaped = mask.shape, advantages
+    else:
+        floats("advantages", advantages, ("batch",))
+        allowed, shaped = mask.shape[:1], advantages[:, None]
+    if advantages.shape != allowed:
+        required = f"must match mask's {tuple(mask.shape)}"
+        raise argument_error("advantages.shape", tuple(advantages.shape), required)
+    return shaped.expand(mask.shape) if level == "token" else shaped
 
 
 class Sampled(NamedTuple):
@@ -219,7 +286,7 @@ def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, 
     """Minus a surrogate, added up.
 
     Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of
-    `dph_theory.trainers.restated.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
+    `losses.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
     advantages, mask), each (batch, tokens), to a scalar. Raises ValueError for another form or reduction.
     """
     choice("form", form, SURROGATES)
@@ -227,6 +294,66 @@ def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, 
 
     def loss(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
         values = SURROGATES[form](Sampled(log_pi, log_old, advantages, mask), **settings)
-        return -REDUCTIONS[reduction](values, mask) / length
+        return -reduced(values, mask, reduction) / length
 
     return loss
+
+
+METHODS = {
+    "clip.*level=held": "GSPO-token",
+    "clip.*level=sequence .*sequence_sum": "LUSPO",
+    "clip.*level=sequence": "GSPO",
+    "(clip low=1 high|truncated most)=1e30": "importance sampling",
+    "clip.*dual": "dual-clip PPO",
+    "clip.*delta": "two-sided clipping",
+    "clip.*token_mean": "DAPO",
+    "clip.*sequence_mean": "GRPO",
+    "clip.*sequence_sum": "Dr. GRPO",
+    "reinforce": "REINFORCE",
+    "cispo": "CISPO",
+    "sapo": "SAPO",
+    "vespo": "VESPO",
+    "geo_mean": "GMPO",
+    "dppo": "DPPO",
+    "masked": "a masked ratio",
+    "dro": "DRO",
+    "kl_cov": "KL-Cov",
+    "clip_cov": "Clip-Cov",
+    "opsm": "OPSM",
+    "truncated": "TIS",
+    "within_bounds": "IcePop",
+}
+"""The methods' names, by a pattern of surrogate and reduction; the first that fits."""
+
+
+@dataclass(frozen=True)
+class PolicyForm(Setting):
+    """A trainer's policy loss under one setting: the arguments of `policy_loss` as text."""
+
+    formula: str
+    surrogate: str
+    reduction: str
+    samples: str = "policy"
+
+    @property
+    def words(self) -> str:
+        """Such as: CISPO as TRL 1.16 has it (loss_type=cispo)."""
+        key = f"{self.surrogate} {self.reduction}"
+        method = next(name for pattern, name in METHODS.items() if re.match(pattern, key))
+        return f"{method} as {self.trainer} {self.version} has it ({self.flags.removesuffix(' (default)')})"
+
+    @property
+    def loss(self) -> Loss:
+        """The function of log-probabilities."""
+        form, *assignments = self.surrogate.split()
+        reduction, *length = self.reduction.split()
+        settings = dict(assignment.split("=") for assignment in assignments)
+        numbers = {name: float(value) for name, value in settings.items() if not value.isalpha()}
+        return policy_loss(form, reduction, length=float(*length or (1,)), **{**settings, **numbers})
+
+
+POLICY_LOSSES: tuple[PolicyForm, ...] = tuple(
+    PolicyForm(*source, formula, surrogate, reduction, "old_policy" if old else "policy")
+    for source, (formula, surrogate, reduction, *old), _ in rows("policy_losses.txt")
+)
+"""By trainer, version or commit, file and setting."""

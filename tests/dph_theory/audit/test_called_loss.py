@@ -6,7 +6,9 @@ import torch
 
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.audit import SAMPLES, audit
-from dph_theory.audit.exact import ARGUMENTS, Audited, arguments_of, expected_gradients, random_problems
+from dph_theory.audit.argument_names import ARGUMENTS, arguments_of
+from dph_theory.audit.called_loss import Audited, expected_gradients
+from dph_theory.audit.problem import random_problems
 
 
 def k3(log_pi, log_ref):
