@@ -219,7 +219,7 @@ def _answer(
             if f"{name}/{batch}" not in journal:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
                 answered = Batch(tuple(answering.prompt_answers(chosen, seed)))
-                journal.append(f"{name}/{batch}", as_json(answered, DIGITS))
+                journal[f"{name}/{batch}"] = as_json(answered, DIGITS)
         before += len(examples)
 
 

@@ -107,9 +107,9 @@ def presample(
     for batch, examples in own_batches(task.train, size, report, len(task.train)):
         key = str(batch)
         if key not in rolled:
-            rolled.append(key, rollouts.rolled(examples, batch))
+            rolled[key] = rollouts.rolled(examples, batch)
         if key not in split:
-            split.append(key, rollouts.split(examples, rolled[key], anchors, batch))
+            split[key] = rollouts.split(examples, rolled[key], anchors, batch)
     processes.wait_for_everyone()
     if processes.is_main_process:
         rolled.gather()

@@ -1,6 +1,5 @@
 """The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, kept as one file."""
 
-import json
 import math
 import os
 import shutil
@@ -16,7 +15,8 @@ import torch
 from peft import get_peft_model
 
 from dph_theory.support.errors import argument_error, choice
-from dph_theory.support.files import replacing, write_json
+from dph_theory.support.files import replacing
+from dph_theory.support.journal import Journal
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import versions
 from dph_theory.transfer import AnswerKernel
@@ -25,7 +25,6 @@ from dph_theory.transfer.kernel import square_root
 from ..models.generation import prompt_tokens
 from ..models.load import LoadedModel, load, lora_config
 from ..recipe.schema import ModelConfig, Recipe
-from ..storage.journal import difference_of
 from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
@@ -80,9 +79,9 @@ def measure_listed(
         "lora": config.lora,
         "wrong": wrong,
         "metric": metric,
-        "prompts": [
-            hash_values([listed.name, listed.set, listed.prompt, listed.right]) for listed in prompts
-        ],
+        "prompts": {
+            listed.name: hash_values([listed.set, listed.prompt, listed.right]) for listed in prompts
+        },
     }
     trainable = _trainable(loaded.model, config)
     answers = sum(len(listed.right) + wrong + 1 for listed in prompts)
@@ -136,7 +135,9 @@ def measure_sampled(
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
         "metric": metric, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
-        "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
+        "prompts": {
+            f"{name}/{e.id}": hash_values(t) for (name, e), t in zip(examples, tokens, strict=True)
+        },
     }  # fmt: skip
     trainable = _trainable(loaded.model, recipe.model)
     # Of the samples at most so many are alone, and the others one by correctness.
@@ -181,26 +182,20 @@ class _Work:
             say([_room(path, answers, size)])
         self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.sketch = Sketch(size)
-        self.sizes = self.folder / "sizes.json"
-        begun = self.folder / "identity.json"
-        if begun.is_file() and (stored := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
-            changed, other = difference_of(self.identity, stored)
-            allowed = f"{self.folder} was begun with {other}; keep to that, or remove it to begin anew"
-            raise argument_error("kernel", changed, allowed)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(begun, self.identity)
-        sizes = json.loads(self.sizes.read_text(encoding="utf-8")) if self.sizes.is_file() else None
-        self.gradients = Gradients(model, self.sketch, sizes=sizes)
+        # What a line is of is in a file, whole before the line is written.
+        self.done = Journal(self.folder / "journal.jsonl", self.identity)
+        self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
     def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
         """Set the metric by some of the trained prompts, once for the kernel."""
         file = self.folder / "metric.npz"
-        if not file.is_file():
+        if "metric" not in self.done:
             places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
             groups = [(trained[i][0], trained[i][1]()) for i in places]
             matrices, kind = self.gradients.matrices, self.identity["metric"]
             settings = matrices, kind, len(trained), self.progress
             measured_metric(self.model, groups, *settings).save(file)
+            self.done["metric"] = file.name
         self.gradients.metric = Metric.load(file)
 
     def add_all(self, prompts: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
@@ -212,7 +207,7 @@ class _Work:
     def _add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
         """Measure a prompt, unless that is done."""
         file = self.folder / f"{number}.npz"
-        if file.is_file():
+        if file.name in self.done:
             return
         measured_atoms = atoms()
         rows, selves, shares = [], [], []
@@ -228,6 +223,7 @@ class _Work:
         correct = [atom.correct for atom in measured_atoms] + [False] * (len(rows) - len(measured_atoms))
         with replacing(file) as part, part.open("wb") as out:
             np.savez(out, rows=torch.stack(rows).numpy(), share=shares, self=selves, correct=correct)
+        self.done[file.name] = len(rows)
 
     def _measured(
         self, prompt: Tokens, atoms: Sequence[Atom]
@@ -239,8 +235,8 @@ class _Work:
                 self.model, prompt, [answer for atom in atoms for answer in atom.answers]
             ):
                 sketches += zip(self.gradients(scores), scores.tolist(), strict=True)
-        if not self.sizes.is_file():
-            write_json(self.sizes, self.gradients.sizes)
+        if "sizes" not in self.done:
+            self.done["sizes"] = self.gradients.sizes
         remaining = iter(sketches)
         for atom in atoms:
             count = len(atom.answers)

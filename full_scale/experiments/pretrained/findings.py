@@ -108,7 +108,7 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
     outcomes = findings.outcomes
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     of_methods = of_experiment("methods", outcomes)
-    config = {"model": Path(path).name, "model_hash": store.journal.first["model"], "solved": SOLVED}
+    config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
     config["difference"] = methods.DIFFERENCE
     ends, verdicts = store.read(END, dict), as_json({**findings.verdicts}, digits=5)

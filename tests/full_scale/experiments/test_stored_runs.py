@@ -1,5 +1,6 @@
 import pytest
 
+from dph_theory.support.errors import RefusedError
 from full_scale.experiments.stored_runs import RunStore
 
 
@@ -40,6 +41,7 @@ def test_other_files_are_refused_in_words(tmp_path):
     (tmp_path / "packed.xz").write_bytes(b"no such thing")
     with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that --pack wrote"):
         store_in(tmp_path).adopt(tmp_path / "packed.xz")
-    store_in(tmp_path).journal.append({"id": "x", "predictions": []})
-    with pytest.raises(ValueError, match=r"journal='.*' is not allowed: rows of what and name"):
+    with store_in(tmp_path).journal.path.open("a") as file:
+        file.write('{"id": "x", "predictions": []}\n')
+    with pytest.raises(RefusedError, match=r"journal.jsonl is damaged, line 2 is no entry"):
         store_in(tmp_path)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from support.untrained_runs import RUN, TASK, expected_at, outcome
 
-from full_scale.experiments import stored_runs
+from dph_theory.support import journal
 from full_scale.experiments.small_llama import study
 from full_scale.experiments.small_llama.finished_runs import (
     BEYOND_FIRST_ORDER,
@@ -36,7 +36,7 @@ def no_training(monkeypatch):
             run, policy.exact, {policy.name: 0.0}, {"validity": 0.01, "favourite_odds": 0.1}
         )
 
-    monkeypatch.setattr(stored_runs, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
+    monkeypatch.setattr(journal, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
     monkeypatch.setattr(study, "tables_of", lambda task, folder: TASK.base)
     monkeypatch.setattr(study, "build_base", lambda task, folder: folder)
     monkeypatch.setattr(study, "conduct", conduct)
@@ -47,7 +47,7 @@ def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_fail
     with pytest.raises(RuntimeError, match="went away"):
         Study(tmp_path).run(RUNS)
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
-    assert [line["what"] for line in lines[1:]] == [
+    assert [line["key"].partition("/")[0] for line in lines[1:]] == [
         PREDICTION,
         PREDICTION,
         EXPECTED_GRADIENT,
