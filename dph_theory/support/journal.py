@@ -1,8 +1,7 @@
 """Finished work by name, kept as it is done: a file that only grows, and goes on where it was stopped.
 
-Every job of this project that may be interrupted keeps its results here: trainings, batches of sampled
-answers, stages of a reproduction. What the work depends on (settings, hashes, versions) is the identity of a
-journal, or part of a key. Locks and launches of several processes stand elsewhere.
+Trainings, batches of sampled answers and stages of a reproduction are kept here. What they depend on
+(settings, hashes, versions) is a journal's identity, or part of a key.
 """
 
 import json
@@ -25,21 +24,20 @@ Job = TypeVar("Job")
 
 
 class Journal(Mapping[str, Any]):
-    """A JSONL file: what the work depends on, then a key and a value a line, the last one of a key counting.
+    """A JSONL file: what the work depends on, then a key and a value a line; the last one of a key counts.
 
-    A line is on the disk before ``append`` returns. A last line that was cut off is dropped, and the work of
-    that line alone is lost. However long the file, one line of it is in memory.
+    A line is on the disk before an assignment ends. A last line that was cut off is dropped, and only its
+    work is lost. However long the file, one line of it is in memory.
 
     Args:
-        path: The file; it and its folder are made if need be.
-        identity: What the work depends on, as JSON. A journal with another identity and no entry begins anew.
-            With None the file is read only, and may be missing.
-        kind: Type of the values, for ``from_json``; without it they are returned as JSON has them.
-        may_miss: Skip damaged lines with a warning, since their work can be done again.
+        path: The file; it is made if need be, with its folder.
+        identity: What the work depends on. With None the file is read only, and may be missing.
+        kind: Type of the values for `from_json`; with None they are as JSON has them.
+        may_miss: Skip damaged lines with a warning: their work can be done again.
 
     Raises:
-        ValueError: If the file has entries of another identity; the message names what differs.
-        RefusedError: If a line is damaged that may not be missing.
+        ValueError: If there are entries of another identity. Without entries the file begins anew.
+        RefusedError: If a line is damaged.
     """
 
     def __init__(
@@ -150,17 +148,11 @@ def fill(
     finish_begun: bool = False,
     **processes: Any,
 ) -> None:
-    """Make the rows that are missing, each written as it ends: ``rows[name] = make(jobs[name])``.
+    """Make the rows that are missing, or all ``anew``: rows[name] = make(jobs[name]), written as it ends.
 
-    Args:
-        rows: A journal, or a dictionary where nothing is kept.
-        make: What makes a row; to be picklable with workers.
-        jobs: The jobs by name, in the order in which they begin.
-        done: Gets the numbers of finished and of all jobs as each row is written.
-        workers: Processes side by side; None makes all rows in this process.
-        anew: Make the rows again that are there.
-        finish_begun: Let an interruption wait for the rows under way, and keep them.
-        processes: Further options of `run_jobs`.
+    Jobs begin in their order. ``done`` gets the numbers of finished and of all jobs as each row is written.
+    Without ``workers`` all rows are made in this process; further options are those of `run_jobs`. With
+    ``finish_begun`` an interruption waits for the rows under way, and keeps them.
     """
     missing = [(name, job) for name, job in jobs.items() if anew or name not in rows]
     finished = len(jobs) - len(missing)
@@ -171,15 +163,16 @@ def fill(
         finished += 1
         done(finished, len(jobs))
 
-    pairs = ((pair, make(pair[1])) for pair in missing)
+    row_of = partial(_row_of, make)
+    pairs = ((pair, row_of(pair)) for pair in missing)
     if workers is not None:
         late = keep if finish_begun else None
-        pairs = run_jobs(partial(_made, make), missing, workers=workers, on_late=late, **processes)
+        pairs = run_jobs(row_of, missing, workers=workers, on_late=late, **processes)
     for pair, row in pairs:
         keep(pair, row)
 
 
-def _made(make: Callable[[Job], Any], pair: tuple[str, Job]) -> Any:
+def _row_of(make: Callable[[Job], Any], pair: tuple[str, Job]) -> Any:
     return make(pair[1])
 
 
@@ -199,26 +192,24 @@ class _Words(str):
     """Words that an error shows as they stand."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
 
 def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
     """Two values that differ, for an error's words; of two mappings, the keys where they do."""
     if not isinstance(expected, dict) or not isinstance(stored, dict):
         return expected, repr(stored)
-    changed = [key for key in expected if key in stored and expected[key] != stored[key]]
-    new, gone = (
-        [key for key in one if key not in other] for one, other in ((expected, stored), (stored, expected))
-    )
+    keys = {
+        "changed": [key for key in expected if key in stored and expected[key] != stored[key]],
+        "new": [key for key in expected if key not in stored],
+        "gone": [key for key in stored if key not in expected],
+    }
     named = [
-        f"{len(keys)} {what} ({', '.join(map(repr, keys[:3]))}{', ...' if len(keys) > 3 else ''})"
-        for what, keys in (("changed", changed), ("new", new), ("gone", gone))
-        if keys
+        f"{len(names)} {what} ({', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''})"
+        for what, names in keys.items()
+        if names
     ]
-    inner = [
-        difference_of(expected[key], stored[key])[0] for key in changed[:1] if isinstance(expected[key], dict)
-    ]
-    named += [f"of the first changed: {words}" for words in inner]
+    for key in keys["changed"][:1]:
+        if isinstance(expected[key], dict):
+            named.append(f"of the first changed: {difference_of(expected[key], stored[key])[0]}")
     return _Words(f"<{', '.join(named)}>"), "others"

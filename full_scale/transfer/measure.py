@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,9 +23,9 @@ from dph_theory.support.record import versions
 from dph_theory.transfer import AnswerKernel
 from dph_theory.transfer.kernel import square_root
 
-from ..models.generation import prompt_tokens
 from ..models.load import LoadedModel, load, lora_config
 from ..recipe.schema import ModelConfig, Recipe
+from ..sampling.answers import AnsweringModel, judged_answers
 from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
@@ -79,9 +80,7 @@ def measure_listed(
         "lora": config.lora,
         "wrong": wrong,
         "metric": metric,
-        "prompts": {
-            listed.name: hash_values([listed.set, listed.prompt, listed.right]) for listed in prompts
-        },
+        "prompts": {i: hash_values([p.name, p.set, p.prompt, p.right]) for i, p in enumerate(prompts)},
     }
     trainable = _trainable(loaded.model, config)
     answers = sum(len(listed.right) + wrong + 1 for listed in prompts)
@@ -131,24 +130,21 @@ def measure_sampled(
     loaded = load(recipe.model, stop=recipe.sampling.stop)
     sets = {TRAIN: task.train, **task.evaluation}
     examples = [(name, example) for name in sets for example in sets[name][:limit]]
-    tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
+    trainable = _trainable(loaded.model, recipe.model)
+    answering = AnsweringModel(recipe, task, replace(loaded, model=trainable))
+    tokens = answering.prompts([example for _, example in examples])
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
         "metric": metric, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
-        "prompts": {
-            f"{name}/{e.id}": hash_values(t) for (name, e), t in zip(examples, tokens, strict=True)
-        },
+        "prompts": {i: hash_values([name, e.id, tokens[i]]) for i, (name, e) in enumerate(examples)},
     }  # fmt: skip
-    trainable = _trainable(loaded.model, recipe.model)
     # Of the samples at most so many are alone, and the others one by correctness.
     work = _Work(trainable, path, identity, (own + 2) * len(examples), progress, say)
 
     def atoms(number: int) -> list[Atom]:
-        (_, example), prompt, seed = examples[number], tokens[number], recipe.seed + number
-        (measured,) = sampled_atoms(
-            trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
-        )
-        return measured
+        chosen = [examples[number][1]]
+        (group,) = judged_answers(task, chosen, answering.answers(chosen, samples, recipe.seed + number))
+        return sampled_atoms(group, own)
 
     pairs = [(tuple(prompt), partial(atoms, number)) for number, prompt in enumerate(tokens)]
     work.weigh([pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN])

@@ -21,7 +21,6 @@ from dph_theory.support.journal import require_same
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, read_record, record
 
-from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import DRAWN, Completion, derived_seed, given_to
 from ..models.load import device, load, stop_tokens
 from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
@@ -30,6 +29,7 @@ from ..storage.locks import locked
 from ..tasks.benchmarks import ExampleSource
 from ..tasks.loaders import Options, verifier_of
 from ..tasks.protocol import Prompt, Score, Task, bound_to, failures, failures_text, refuse_all_failed
+from .answers import AnsweringModel, judged_answers, own_batches
 from .prompts import TEXTS, PromptStream, verifier_name
 from .server import AnsweringServer
 
