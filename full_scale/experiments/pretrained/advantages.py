@@ -12,14 +12,14 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
+from ..claims import ABOVE, BELOW, NEAR, Claim, over_seeds
 from .anchors import DIGITS
-from .claims import ABOVE, BELOW, NEAR, Claim, Course, Value, over_seeds
+from .claims import Course, Value
 from .runs import ALONG, HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
 
 SEEDS, SEEDS_WITH_KL = 5, 3
@@ -108,6 +108,8 @@ def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
         sixteen, task = held_out(courses[run], 16), run.tasks[0] + HELD_OUT
         low, high = (np.minimum(point.tasks[task].validity, 1.0) for point in (before, after))
         rates = low + share * (high - low)
+
+        from scipy.optimize import brentq
 
         def excess(guesses: float) -> float:
             return float(exact_pass_at_k(rates + guesses * (guess - rates), 16).mean()) - sixteen

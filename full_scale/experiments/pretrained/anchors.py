@@ -10,13 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.support.errors import choice
-from dph_theory.transfer import AnswerKernel, chosen_anchors
-
-from .claims import ABOVE, BELOW, NEAR, Claim, Ends, Value, common_pass_at, middle_heights
-from .losses import STORED
+from ..claims import ABOVE, BELOW, NEAR, Claim
+from .claims import Ends, Value, common_pass_at, middle_heights
 from .open_prompts import open_prompts
-from .runs import ALONE, BY_KERNEL, EXPLORED, HELD_OUT, PICKED, RANDOM, UNTRAINED, OpenRun, Policy, pass_at
+from .runs import (
+    ALONE,
+    BY_KERNEL,
+    EXPLORED,
+    HELD_OUT,
+    PICKED,
+    RANDOM,
+    STORED,
+    UNTRAINED,
+    OpenRun,
+    Policy,
+    pass_at,
+)
 
 SEEDS = 5
 DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide last digits",)
@@ -56,23 +65,6 @@ def declared() -> list[OpenRun]:
         settings += [*_few(tasks, anchors), *rehearsals]
     settings += [_k3(WIDE, coefficient=0.3), *_few(WIDE, 4), anchored(WIDE, 16)]
     return [replace(run, seed=seed) for run in settings for seed in range(2 if run.tasks == WIDE else SEEDS)]
-
-
-def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
-    """The prompts of a run that are held at the base, indices in the kernel."""
-    if not run.anchors:
-        return candidates[:0]
-    choice("picked", run.picked, PICKED)
-    if run.picked == RANDOM:
-        return candidates[[*by_lot(run)]]
-    coupling = kernel.log_odds.kernel
-    explaining = chosen_anchors(coupling, candidates, run.anchors)
-    if run.picked == BY_KERNEL:
-        return np.sort(explaining)
-    rest = np.setdiff1d(candidates, explaining)
-    length = np.sqrt(np.diag(coupling))
-    cosine = np.abs(coupling / length[:, None] / length)[np.ix_(rest, rest)]
-    return np.sort(rest[np.argsort(cosine.sum(axis=1))[: run.anchors]])
 
 
 def by_lot(run: OpenRun) -> tuple[int, ...]:

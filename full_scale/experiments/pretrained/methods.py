@@ -13,12 +13,12 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from .claims import ABOVE, BELOW, LEVEL, NEAR, Claim, Ends, Value, ends_by_seed, middle_heights
+from ..claims import ABOVE, BELOW, LEVEL, NEAR, Claim
+from .claims import Ends, Value, ends_by_seed, middle_heights
 from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Outcomes, Policy, of_experiment, pass_at
 
 SEEDS = 5
@@ -165,6 +165,8 @@ def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]
     By setting, a row a k: the deviation of the difference over seeds, paired; the seeds, and the texts, that
     a two-sided test at 1 - LEVEL needs for POWER. Of methods with two seeds or more.
     """
+    from scipy.stats import norm
+
     factor = ((norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) / DIFFERENCE) ** 2
     needed = {}
     for run in COMPARED:

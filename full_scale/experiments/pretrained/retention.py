@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ..claims import ABOVE, BELOW, NEAR, Claim
 from .advantages import MEAN, STD, UNDIVIDED, difference, setting
 from .anchors import DIGITS, PRODUCTS, SUMS
-from .claims import ABOVE, BELOW, NEAR, Claim
 from .runs import MIXTURE, RANDOM, OpenRun
 
 TWO_LAST = ("last two digits",)

@@ -1,25 +1,21 @@
 import pytest
 
 from dph_theory.support.errors import RefusedError
-from full_scale.experiments.stored_runs import RunStore
+from full_scale.experiments.stored_runs import RunStore, Step
 
 
 def store_in(folder):
     return RunStore(folder, {"kind": "a"})
 
 
-def doubled(job: float) -> float:
-    return 2 * job
-
-
 def test_rows_are_made_once_and_those_of_one_name_replaced(tmp_path):
     seen = []
-    for jobs in ({"x": (1.0,)}, {"x": (5.0,), "y": (2.0,)}):
+    for jobs in ({"x": (2, 1.0)}, {"x": (2, 5.0), "y": (2, 2.0)}):
         again = store_in(tmp_path)
-        again.fill("run", doubled, jobs, progress=lambda *step: seen.append(step))
+        again.fill([Step("run", "operator:mul", jobs)], progress=lambda *step: seen.append(step))
     assert again.read("run", float) == {"x": 2.0, "y": 4.0}
     assert seen == [("run", 1, 1), ("run", 2, 2)]
-    again.fill("run", doubled, {"x": (5.0,)}, anew=True)
+    again.fill([Step("run", "operator:mul", {"x": (2, 5.0)}, anew=True)])
     assert store_in(tmp_path).read("run", float, ["x", "z"]) == {"x": 10.0}
     assert again.missing("run", ["z", "x", "z"]) == ["z"]
 
