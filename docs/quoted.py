@@ -144,7 +144,9 @@ def _divided(records: Records) -> dict[str, Any]:
     return {
         "rows": rows,
         "base_of_two": f"{numbers[numbers.task == 'last two digits']['held out 256'].iloc[0]:.3f}",
-        "claims": [claim for claim in claims if claim["theory"].startswith("O") and "verdict" in claim],
+        "claims": [
+            claim for claim in claims if claim["theory"] in ("retention", "strategies") and "verdict" in claim
+        ],
     }
 
 

@@ -24,13 +24,9 @@ from dph_theory.losses.kl_terms import DESCENDING, KL_FORMS
 from dph_theory.losses.penalty import PENALTIES
 from dph_theory.support.errors import choice
 
-from .open_prompts import LogProbs
+from .reading import LogProbs
 from .runs import OpenRun
 
-SOLVED = 0.6
-"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-STORED = 64
-"""Stored correct answers of each rehearsed prompt."""
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 

@@ -1,6 +1,6 @@
 import torch
 
-from full_scale.experiments.pretrained.packed import next_log_probs, pack
+from full_scale.experiments.pretrained.reading import next_log_probs, pack
 from full_scale.tasks.llama import random_llama
 
 

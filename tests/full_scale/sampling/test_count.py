@@ -16,10 +16,10 @@ from support.tiny_training import TRL_WARNS
 
 from dph_cli import main
 from dph_theory.checkpoints import read_counts
-from full_scale.count.count import CountSettings, count
 from full_scale.models.generation import derived_seed, sample
 from full_scale.models.load import load
 from full_scale.recipe.schema import ModelConfig
+from full_scale.sampling.count import CountSettings, count
 
 REWARDS = """
 def begins(prompts, completions, bound, **columns):
@@ -150,7 +150,7 @@ def test_a_count_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(model, f
     ]
     words += ["--max-tokens", "8", "--batch-size", "12", "--keep", "answers", "--to", "base.jsonl"]
     killed = (
-        "import os, signal, sys, full_scale.count.count as c\n"
+        "import os, signal, sys, full_scale.sampling.count as c\n"
         "def die(stage, done, total): os.kill(os.getpid(), signal.SIGKILL)\n"
         "import full_scale.stages as s; stage = s.count_stage\n"
         "s.count_stage = lambda settings, path, progress, say: stage(settings, path, die, say)\n"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from full_scale.count.count import CountSettings, count
+from full_scale.sampling.count import CountSettings, count
 
 SERVER = """
 import json, os, sys

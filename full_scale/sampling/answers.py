@@ -1,4 +1,8 @@
-"""Prompts answered by a model and judged by their task, batch by batch: one way to sample and to judge."""
+"""Prompts answered by a model and judged by their task, batch by batch: one way to sample and to judge.
+
+Counting, pre-sampling, evaluation and the kernel of sampled answers draw and judge their answers here. What
+each of them keeps of a judged answer is its own business.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +14,11 @@ from accelerate import PartialState
 
 from dph_theory.support.progress import StageProgress
 
+from ..models.generation import Completion, prompt_tokens, sample
+from ..models.load import LoadedModel
+from ..models.log_probs import sequence_logps
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Score, Task, judged
-from .generation import Completion, prompt_tokens, sample
-from .load import LoadedModel
-from .log_probs import sequence_logps
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,19 @@ from dph_theory.checkpoints.pass_at_k import curves
 from dph_theory.intervals import Estimate, bounded_means
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import STANDARD_OUTPUT, replacing, write_json
+from dph_theory.support.journal import require_same
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, read_record, record
 
-from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import DRAWN, Completion, derived_seed, given_to
 from ..models.load import device, load, stop_tokens
 from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
-from ..storage.journal import SharedJournal, require_same
+from ..storage.journal import SharedJournal
 from ..storage.locks import locked
 from ..tasks.benchmarks import ExampleSource
 from ..tasks.loaders import Options, verifier_of
 from ..tasks.protocol import Prompt, Score, Task, bound_to, failures, failures_text, refuse_all_failed
+from .answers import AnsweringModel, judged_answers, own_batches
 from .prompts import TEXTS, PromptStream, verifier_name
 from .server import AnsweringServer
 
@@ -160,7 +161,7 @@ def count(
                     if str(batch) not in journal:
                         seed = derived_seed(settings.seed, "count", batch)
                         groups = judged_answers(task, examples, model.answers(examples, settings.n, seed))
-                        journal.append(str(batch), _entry(examples, groups, settings.keep))
+                        journal[str(batch)] = _entry(examples, groups, settings.keep)
                 processes.wait_for_everyone()
                 if processes.is_main_process:
                     _store(settings, identity, journal, -(-survey.prompts // _size(settings)), path)
