@@ -118,9 +118,9 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from dph_theory.support.errors import meant
+        from dph_theory.support.errors import closest_name
 
-        if args[0] not in self.lazy and (near := meant(args[0], tuple(self.lazy))):
+        if args[0] not in self.lazy and (near := closest_name(args[0], tuple(self.lazy))):
             ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
         return super().resolve_command(ctx, args)
 
@@ -165,8 +165,22 @@ class _Lazy(click.Group):
                 formatter.write_dl([(name.ljust(width), section[name].summary) for name in section])
 
 
+def _list_experiments(ctx: click.Context, option: click.Parameter, chosen: bool) -> None:
+    if chosen:
+        importlib.import_module("full_scale.cli").list_experiments()
+        ctx.exit()
+
+
 audit = _Lazy("audit", lazy=AUDITS, help=COMMANDS["audit"].summary)
-experiment = _Lazy("experiment", lazy=EXPERIMENTS, help=COMMANDS["experiment"].summary)
+experiment = _Lazy(
+    "experiment",
+    lazy=EXPERIMENTS,
+    help=COMMANDS["experiment"].summary,
+    params=[
+        click.Option(["--list"], is_flag=True, is_eager=True, expose_value=False, callback=_list_experiments,
+                     help="List all experiments, and how many of their runs are finished.")
+    ],
+)  # fmt: skip
 
 
 @click.command(

@@ -25,11 +25,10 @@ import torch
 from stored import store
 
 from dph_theory.support.settings_text import settings_text
-from full_scale.experiments.pretrained.anchors import anchors_of
+from full_scale.experiments.pretrained.conduct import conduct
+from full_scale.experiments.pretrained.kernels import anchors_of, initial_slopes, kernel_of, listed_prompts
 from full_scale.experiments.pretrained.runs import EXPLORED, HELD_OUT, PICKED, OpenRun, pass_at
-from full_scale.experiments.pretrained.study import conduct
 from full_scale.experiments.pretrained.training import pretrained_llama
-from full_scale.experiments.pretrained.transfer import initial_slopes, kernel_of, listed_prompts
 from full_scale.models.load import LoadedModel, ModelHashes, located
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer.measure import measure_listed

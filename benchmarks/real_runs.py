@@ -37,7 +37,7 @@ from dph_theory.checkpoints.answers import (
 )
 from dph_theory.checkpoints.counts import prompt_row
 from dph_theory.checkpoints.data_warnings import independent, ordered, shared
-from dph_theory.intervals import mean_of
+from dph_theory.intervals import mean_interval
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, record
 
@@ -365,7 +365,7 @@ def replay(crossed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for where, values in gaps.items():
         if len(values) >= FEW_RUNS:
             names = dict(zip(("level", "model", "domain", "method"), where, strict=True))
-            changes = [asdict(mean_of(np.array(column))) for column in zip(*values, strict=True)]
+            changes = [asdict(mean_interval(np.array(column))) for column in zip(*values, strict=True)]
             rows.append({**names, "seeds": len(values), "pass_1": changes[0], "any": changes[1]})
     return rows
 
@@ -491,7 +491,7 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
     again, mixed = confrontation.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
     return {
         "prompts": len(pairs),
-        "answers": int(pairs.least),
+        "answers": int(pairs.fewest_answers),
         "lines": confrontation.summary().splitlines(),
         "theirs": {
             "better": [theirs["certified_positive_budgets"][i] for i in (0, -1)],

@@ -17,6 +17,9 @@ from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, printer, sources
 from dph_theory.coq.record import RECORD, recorded
 from dph_theory.finite_training import Rollouts, flow
+from dph_theory.losses.advantages import FORMS
+from dph_theory.losses.kl_terms import KL_TERMS, SHOWN
+from dph_theory.losses.policy_losses import POLICY_LOSSES
 from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
@@ -27,9 +30,6 @@ from dph_theory.stationary import (
     truncated,
 )
 from dph_theory.support.table import Table
-from dph_theory.trainers.advantages import FORMS
-from dph_theory.trainers.kl_terms import KL_TERMS, SHOWN
-from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from dph_theory.verification import pages
 from dph_theory.verification.ties import tied_names
 from figures.catalogue import NAMES, figure
@@ -40,34 +40,23 @@ from figures.venues import Venue
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
-TEMPLATES = ("which-method.md", "will-my-run-lose-pass-at-k.md", "your-trainers-kl.md")
-"""Pages that are templates filled with stored numbers."""
 PHONE = Venue(text=3.9)
 """As wide as a telephone, so that words in pictures can be read there."""
 
 
 def generated() -> dict[Path, str]:
     """Every generated page and table with the text that it should have."""
-    import measured
-    import pilot_tables
-    from public_runs import blocks
-
     made = written() | {DOCS / "appendix" / "gallery.md": gallery()}
-    made[DOCS.parent / measured.FILE] = measured.text(Records())
     tables = (
         ("proved", "from the registry and the Coq proofs", pages.in_kernel()),
         ("appendix/papers", "from the registry", pages.papers()),
-        *(("appendix/real-runs", f"{name} from figures/numbers/real_runs.json", text)
-          for name, text in blocks().items()),
-        *((page, f"{name} by docs/pilot_tables.py", text)
-          for (page, name), text in pilot_tables.blocks().items()),
-    )  # fmt: skip
+        ("appendix/real-runs", "from the figure real_runs", table("real_runs")),
+    )
     for page, marker, text in tables:
         path = DOCS / f"{page}.md"
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
         now = made.get(path) or path.read_text(encoding="utf-8")
-        # Of an empty block a second match would be all up to the next one's end.
-        made[path] = part.sub(lambda _, text=text: f"\n{text.strip()}\n\n", now, count=1)
+        made[path] = part.sub(lambda _, text=text: f"\n{text.strip()}\n\n", now)
     return made
 
 
@@ -84,14 +73,22 @@ def written() -> dict[Path, str]:
     )
     forms = {"f2": "{:.2f}", "f3": "{:.3f}", "g": "{:g}", "g3": "{:.3g}", "signed": "{:+.3f}"}
     words.filters |= {name: form.format for name, form in forms.items()}
+    terms = [(term.trainer, term.flags, term.formula, term.stationary_kl, term.selects) for term in SHOWN]
+    head = ("trainer", "flags", "term of a token", "minimises", "with a small beta converges to the")
     numbers = quoted(Records()) | {
-        "kl_terms": trainers(),
+        "table": table,
+        "kl_terms": Table.from_rows(head, terms).markdown(),
         "samplers": samplers(),
-        "sampled": sampled_runs(),
         "forms": len(KL_TERMS) + len(POLICY_LOSSES),
         "advantages": len(FORMS),
     }
-    return {DOCS / name: words.get_template(name).render(numbers) + "\n" for name in TEMPLATES}
+    return {DOCS / name: words.get_template(name).render(numbers) + "\n" for name in words.list_templates()}
+
+
+def table(name: str) -> str:
+    """The table of a figure."""
+    drawn = figure(name)
+    return drawn.table(drawn.numbers(Records())).markdown()
 
 
 def gallery() -> str:
@@ -119,83 +116,55 @@ def gallery() -> str:
     return "\n\n".join((*top, *parts)) + "\n"
 
 
-def trainers() -> str:
-    """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.stationary_kl, term.selects) for term in SHOWN]
-    head = ("trainer", "flags", "term of a token", "minimises", "with a small beta converges to the")
-    return Table.from_rows(head, rows).markdown()
-
-
 def samplers() -> str:
     """What settings of the sampler do to one prompt with three correct answers of six, at beta = .3."""
-    base, right, beta, end = (
-        [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])],
-        np.array([1, 1, 1, 0, 0, 0]),
-        0.3,
-        3e4,
-    )
+    from quoted import BASE, BETA, CORRECT
+
+    base, beta, right = BASE, BETA, CORRECT
     cooler, cut = partial(tempered, temperature=0.6), partial(truncated, top_p=0.9)
-    masked, finished = [0.22, 0.12, 0.06, 0.2, 0.1, 0.3], np.array([1, 1, 1, 1, 1, 0])
 
     def run(form: str, how: Rollouts, step: float | None = None) -> list[np.ndarray]:
-        return flow(
-            base, right, [end if step is None else 300.0], form=form, beta=beta, rollouts=how, step=step
-        )[0]
+        return flow(base, right, [300.0 if step else 3e4], form=form, beta=beta, rollouts=how, step=step)[0]
 
     whole, verdict = (Rollouts(cooler, "sequence", corrects_penalty=on) for on in (True, False))
+    at, both = (
+        partial(policy_at_temperature, base, right, beta),
+        ", of rollouts and log-probabilities, read out at 1",
+    )
     laws = {
         "nothing": (sequence_policy(base, right, beta), "as predicted"),
-        **{
-            f"temperature {at:g}, of rollouts and log-probabilities, read out at 1": (
-                policy_at_temperature(base, right, beta, at),
-                f"as beta/{at:g}",
-            )
-            for at in (0.7, 1.3)
-        },
+        f"temperature 0.7{both}": (at(0.7), "as beta/0.7"),
+        f"temperature 1.3{both}": (at(1.3), "as beta/1.3"),
         "rollouts alone at .6, KL in the reward": (run("sequence_kl", Rollouts(cooler)), "unchanged"),
         "the same, k2 in the loss": (run("k2", Rollouts(cooler)), "changed, to first order"),
         "and the answer's importance weight on reward and KL": (run("k2", whole), "restored"),
         "and that weight on the reward alone, as TRL corrects vLLM": (
-            run("k2", verdict),
-            "not restored: tends to 1",
-        ),
+            run("k2", verdict), "not restored: tends to 1"),
         "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9"),
         "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9"),
         "the reference set to the policy four times": (
-            policy_after_resets(base, right, beta, 5),
-            "as beta/5, the base's proportions stay",
-        ),
-    }
+            policy_after_resets(base, right, beta, 5), "as beta/5, the base's proportions stay"),
+    }  # fmt: skip
     rows = [
         (what, f"{float(policy_pass_rate(law, right)):.3f}", words) for what, (law, words) in laws.items()
     ]
-    plain, out = tilted(masked, right, beta), masked_policy(masked, right, finished, beta, in_loss=True)
-    rewarded = masked_policy(masked, right, finished, beta)
-    rows += [
-        (
-            "the incorrect answer of .3 is truncated: counted as incorrect",
-            f"{plain[:3].sum():.3f}",
-            f"{plain[5]:.3f} truncated",
+    masked, finished = [0.22, 0.12, 0.06, 0.2, 0.1, 0.3], np.array([1, 1, 1, 1, 1, 0])
+    cut_off = {
+        "the incorrect answer of .3 is truncated: counted as incorrect": tilted(masked, right, beta),
+        "it is masked, the KL in the loss, as by TRL": masked_policy(
+            masked, right, finished, beta, in_loss=True
         ),
-        ("it is masked, the KL in the loss, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} truncated"),
-        ("it is masked, the KL in the reward", f"{rewarded[:3].sum():.3f}", f"{rewarded[5]:.3f} truncated"),
-    ]
+        "it is masked, the KL in the reward": masked_policy(masked, right, finished, beta),
+    }
+    rows += [(what, f"{law[:3].sum():.3f}", f"{law[5]:.3f} truncated") for what, law in cut_off.items()]
     return Table.from_rows(("what is set", "pass rate", "what happens"), rows).markdown()
-
-
-def sampled_runs() -> str:
-    """Of the runs of a Llama under TRL with a sampler that have a prediction, how many matched it."""
-    runs = Records().llama.runs_of("samplers").dropna(subset=["predicted"])
-    return f"{(runs.verdict == 'matched').sum()} of {len(runs)}"
 
 
 def pictures() -> dict[Path, str]:
     """The files of all figures' pictures with what they should be: as wide as a telephone."""
-    figures = {name: figure(name) for name in NAMES}
-    return {
-        DOCS / "img" / f"{name}.svg": svg(drawn.drawing(drawn.numbers(Records()), Sheet(PHONE)))
-        for name, drawn in figures.items()
-    }
+    figures = map(figure, NAMES)
+    drawings = {drawn.name: drawn.drawing(drawn.numbers(Records()), Sheet(PHONE)) for drawn in figures}
+    return {DOCS / "img" / f"{name}.svg": svg(drawing) for name, drawing in drawings.items()}
 
 
 def svg(drawing: Drawing) -> str:

@@ -26,7 +26,7 @@ API = {
         "dph_theory.checkpoints",
         "dph_theory.predict",
     ),
-    "losses": ("dph_theory.losses", "dph_theory.audit", "dph_theory.trainers", "dph_theory.atlas"),
+    "losses": ("dph_theory.losses", "dph_theory.audit"),
     "models": ("toy_lm", "full_scale", "figures"),
 }
 """The packages whose docstrings are shown, by page."""

@@ -14,14 +14,14 @@ from .numeric.arrays import (
     Mask,
     Scalars,
     distribution,
-    first,
+    first_bad,
     mask,
+    open_rate,
     positive,
     probability,
-    rate,
     require_common_shape,
 )
-from .numeric.elementary import Values, expit, logit, normalised, only, trailing
+from .numeric.elementary import Values, add_axes, expit, logit, masked, normalised
 from .numeric.roots import rising_root
 from .support.errors import argument_error
 from .support.record import readable
@@ -56,7 +56,7 @@ def _model(
 def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid, name="policy")
-    return only(policy, valid).sum(axis=-1)
+    return masked(policy, valid).sum(axis=-1)
 
 
 def filtered(base: Distribution, valid: Mask) -> Values:
@@ -70,7 +70,7 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     array([0.4, 0.6, 0. ])
     """
     base, valid = _model(base, valid)
-    correct = only(base, valid)
+    correct = masked(base, valid)
     # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
     top = correct.max(axis=-1, keepdims=True)
     if (top == 0).any():
@@ -93,7 +93,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     require_common_shape(base=base[..., 0], valid=valid[..., 0], beta=beta)
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
     with np.errstate(over="ignore"):
-        gain = np.where(valid, trailing(0 * beta, 1), trailing(np.maximum(-1 / beta, -1e308), 1))
+        gain = np.where(valid, add_axes(0 * beta, 1), add_axes(np.maximum(-1 / beta, -1e308), 1))
     with np.errstate(divide="ignore"):
         logits = np.log(base) + gain
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
@@ -102,7 +102,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
 def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
-    mu = trailing(probability("mu", mu), 1)
+    mu = add_axes(probability("mu", mu), 1)
     require_common_shape(mu=mu, base=base, valid=valid)
     return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
@@ -116,7 +116,7 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     >>> float(mu_from_beta(0.25, beta=0.5).round(4))
     0.7112
     """
-    base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
+    base_rate, beta = open_rate("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
     return expit(logit(base_rate) + 1 / beta)
 
@@ -127,7 +127,7 @@ def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
     mu^2 + (eta-1) mu = eta A1; shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
     Source: ours, entries `forms_and_curvature`.
     """
-    base_rate, eta = rate("base_rate", base_rate), positive("eta", eta)
+    base_rate, eta = open_rate("base_rate", base_rate), positive("eta", eta)
     require_common_shape(base_rate=base_rate, eta=eta)
     # Of the two forms of the root the one whose terms have one sign.
     b = 1 - eta
@@ -140,12 +140,12 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
     """
-    base_rate, mu = rate("base_rate", base_rate), rate("mu", mu)
+    base_rate, mu = open_rate("base_rate", base_rate), open_rate("mu", mu)
     require_common_shape(base_rate=base_rate, mu=mu)
     lower = mu <= base_rate
     if lower.any():
         raise argument_error(
-            "mu", first(mu, lower), "must exceed the base rate: no positive beta lowers the pass rate"
+            "mu", first_bad(mu, lower), "must exceed the base rate: no positive beta lowers the pass rate"
         )
     return 1 / (logit(mu) - logit(base_rate))
 
@@ -159,7 +159,7 @@ def kappa(mu: Scalars, base_rate: Scalars) -> Values:
     >>> float(kappa(0.7112, 0.25).round(4))
     0.4679
     """
-    mu, base_rate = probability("mu", mu), rate("base_rate", base_rate)
+    mu, base_rate = probability("mu", mu), open_rate("base_rate", base_rate)
     require_common_shape(mu=mu, base_rate=base_rate)
     return bernoulli_kl(mu, base_rate)
 
@@ -175,7 +175,7 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
     """
-    base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
+    base_rate, beta = open_rate("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
     gain = 1 / beta
     mild = np.minimum(gain, 30.0)
@@ -217,10 +217,10 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
 def _within(policy: Values, base: Values, part: Values) -> Values:
     """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
-    mass = only(policy, part).sum(axis=-1)
+    mass = masked(policy, part).sum(axis=-1)
     # Where the policy does not visit the part any distribution on it does for both: its weight is zero.
-    empty = trailing(mass == 0, 1)
-    anything = normalised(only(1 + 0 * base, part))
+    empty = add_axes(mass == 0, 1)
+    anything = normalised(masked(1 + 0 * base, part))
     inside, target = (filtered(np.where(empty, anything, q), part) for q in (policy, base))
     return mass * REVERSE_KL(inside, target)
 
@@ -229,13 +229,13 @@ def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
     rates = _of_prompts(base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
-    policies = tilted(prompts, [True, False], trailing(positive("beta", beta), 1))
+    policies = tilted(prompts, [True, False], add_axes(positive("beta", beta), 1))
     return valid_mass(policies, [True, False]).mean(axis=-1)
 
 
 def solvable_share(base_rates: Values) -> Values:
     """P(A1 > 0) over prompts, what the mean pass rate tends to as beta -> 0; exact in both arithmetics."""
-    return only(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
+    return masked(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 
 def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
@@ -250,7 +250,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
 
     Source: ours, entries `many_prompts`.
     """
-    base_rates, mu = _of_prompts(base_rates), rate("mu", mu)
+    base_rates, mu = _of_prompts(base_rates), open_rate("mu", mu)
     require_common_shape(base_rates=base_rates[..., 0], mu=mu)
     least, most = base_rates.mean(axis=-1), (base_rates > 0).mean(axis=-1)
     outside = np.asarray((mu <= least) | (mu >= most))
@@ -280,11 +280,11 @@ def _solve_gain(base_rates: Values, mu: Values) -> Values:
     with np.errstate(divide="ignore"):
         start = logit(base_rates)  # -inf and inf where a prompt is never or always solved.
     share = (mu - (base_rates == 1).mean(axis=-1)) / open_.mean(axis=-1)
-    needed = trailing(logit(share), 1) - start
+    needed = add_axes(logit(share), 1) - start
     low = np.maximum(np.where(open_, needed, np.inf).min(axis=-1), 0.0)
     high = np.where(open_, needed, -np.inf).max(axis=-1)
 
     def beyond(gain: Values, start: Values, mu: Values) -> Values:
-        return expit(start + trailing(gain, 1)).mean(axis=-1) - mu[..., 0]
+        return expit(start + add_axes(gain, 1)).mean(axis=-1) - mu[..., 0]
 
-    return rising_root(beyond, low, high, start, trailing(mu, 1))
+    return rising_root(beyond, low, high, start, add_axes(mu, 1))

@@ -7,13 +7,13 @@ from .numeric.arrays import (
     Mask,
     Scalars,
     distribution,
-    first,
+    first_bad,
     integers,
     mask,
     probability,
     require_common_shape,
 )
-from .numeric.elementary import Values, only, trailing, xlogy
+from .numeric.elementary import Values, add_axes, masked, xlogy
 from .support.errors import argument_error
 
 _TERMS = 2**16
@@ -32,7 +32,7 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     for name, value in (("k", k), ("c", c)):
         above = value > n
         if above.any():
-            raise argument_error(name, first(value, above), "at most n, the number of samples")
+            raise argument_error(name, first_bad(value, above), "at most n, the number of samples")
     n, c, k = np.broadcast_arrays(n, c, k)
     few, many, spare = np.minimum(c, k), np.maximum(c, k), n - c - k
     certain = spare < 0
@@ -50,7 +50,7 @@ def _log_fail(few: Values, many: Values, spare: Values) -> Values:
     for start in range(0, int(few.max(initial=0)), size):
         step = np.arange(start + 1, min(start + size, int(few.max())) + 1)
         terms = np.log1p(many / (spare + step))
-        total = total - only(terms, step <= few[..., None]).sum(axis=-1)
+        total = total - masked(terms, step <= few[..., None]).sum(axis=-1)
     return total
 
 
@@ -80,15 +80,15 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     q = distribution("q", q)
     valid, k = mask("valid", valid, q), integers("k", k, at_least=1)
     require_common_shape(q=q[..., 0], valid=valid[..., 0], k=k)
-    hit = _hit(q, trailing(k, 1))
-    return only(hit, valid).sum(axis=-1)
+    hit = _hit(q, add_axes(k, 1))
+    return masked(hit, valid).sum(axis=-1)
 
 
 def averaged(q: Values, share: Values, first: int, second: int) -> Values:
     """The T-transform of two outcomes: that share of the difference of their masses passes between them."""
     place = np.arange(q.shape[-1])
     moved = (share * (q[..., first] - q[..., second]))[..., None]
-    return q + only(moved, place == second) - only(moved, place == first)
+    return q + masked(moved, place == second) - masked(moved, place == first)
 
 
 def entropy(q: Distribution) -> Values:

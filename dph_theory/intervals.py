@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv, expit, logit, stdtrit
 
-from .numeric.arrays import Array, Scalars, finite, one, probability, rate
+from .numeric.arrays import Array, Scalars, finite, open_rate, probability, scalar
 from .numeric.elementary import Values
 from .support.errors import argument_error
 from .support.table import Estimate as Estimate
+from .support.table import Interval as Interval
 
 LEVEL = 0.95
 """The confidence of every `Estimate`, unless another is asked for."""
@@ -24,7 +25,7 @@ _MANY = 10_000
 """Of more values than these the mean under random weights is drawn from a normal distribution."""
 
 
-def mean_interval(values: Array, *, confidence: float = LEVEL) -> Estimate:
+def mean_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
     """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
 
     values (n seeds, ...) give (...). Unequal values are taken as independent and
@@ -32,10 +33,10 @@ def mean_interval(values: Array, *, confidence: float = LEVEL) -> Estimate:
     Raises ValueError for nan or infinite values, no seeds, or a confidence outside (0, 1).
     """
     mean, half = _mean_and_half(finite("values", values), confidence)
-    return _estimate("Student t", mean, mean - half, mean + half)
+    return _interval("Student t", mean, mean - half, mean + half)
 
 
-def probability_interval(values: Array, *, confidence: float = LEVEL) -> Estimate:
+def probability_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
     """The mean over seeds of probabilities with an interval that stays inside [0, 1].
 
     The t-interval of the mean m, moved to the logit scale by the delta method,
@@ -51,19 +52,19 @@ def probability_interval(values: Array, *, confidence: float = LEVEL) -> Estimat
     one_seed = ~np.isfinite(half)
     low = np.where(inner, expit(logit(inside) - reach), np.where(one_seed, -half, np.maximum(mean - half, 0)))
     high = np.where(inner, expit(logit(inside) + reach), np.where(one_seed, half, np.minimum(mean + half, 1)))
-    return _estimate("Student t of the log odds", mean, low, high)
+    return _interval("Student t of the log odds", mean, low, high)
 
 
-def _estimate(method: str, *arrays: Any) -> Estimate:
-    """An estimate of arrays, or of plain floats where the arrays have no axis."""
-    value, low, high = (float(array) if array.ndim == 0 else array for array in map(np.asarray, arrays))
-    return Estimate(value, low, high, method)
+def _interval(method: str, *arrays: Any) -> Interval[Any]:
+    """An interval of arrays, or of plain floats where the arrays have no axis."""
+    numbers = (float(array) if array.ndim == 0 else array for array in map(np.asarray, arrays))
+    return Interval(*numbers, method=method)
 
 
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
-    level, n = one("confidence", rate("confidence", confidence)), len(seeds)
+    level, n = scalar("confidence", open_rate("confidence", confidence)), len(seeds)
     if n == 0:
         raise argument_error("values.shape", np.shape(values), "at least one seed")
     mean = np.asarray(seeds.mean(axis=0))
@@ -76,7 +77,7 @@ def from_influence(value: float, influence: np.ndarray) -> Estimate:
     """An estimate whose error is, to first order, the mean of the influences (n,), which have mean zero."""
     spread = mean_interval(influence)
     half = spread.high - spread.value
-    return Estimate(value, value - half, value + half, "Student t of influences")
+    return Estimate(value, value - half, value + half, method="Student t of influences")
 
 
 def bounded_means(
@@ -124,14 +125,14 @@ def bounded_means(
 def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -> Estimate:
     """The mean of values (n,) with its interval by `bounded_means`, with its `options`."""
     below, above = bounded_means(values[:, None], rng, **options)
-    return Estimate(float(np.mean(values)), float(below[0]), float(above[0]), "weighted resampling")
+    return Estimate(float(np.mean(values)), float(below[0]), float(above[0]), method="weighted resampling")
 
 
 def share(count: int, among: int) -> Estimate:
     """A share of independent cases with its exact (Clopper-Pearson) interval."""
     low = betaincinv(count, among - count + 1, (1 - LEVEL) / 2) if count else 0.0
     high = betaincinv(count + 1, among - count, (1 + LEVEL) / 2) if count < among else 1.0
-    return Estimate(count / among, float(low), float(high), "Clopper-Pearson")
+    return Estimate(count / among, float(low), float(high), method="Clopper-Pearson")
 
 
 def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .numeric.arrays import Array, distribution, finite, real, require_common_shape
-from .numeric.elementary import Values, trailing
+from .numeric.elementary import Values, add_axes
 from .support.errors import argument_error
 
 
@@ -54,7 +54,7 @@ class TabularMDP:
     def action_value(self, pi: Array) -> Values:
         """Q(s, a) = r(s, a) + gamma E V(s'); shape (..., states, actions)."""
         future = (self.P * self.value(pi)[..., None, None, :]).sum(axis=-1)
-        return self.r + trailing(self.gamma, 2) * future
+        return self.r + add_axes(self.gamma, 2) * future
 
     def advantage(self, pi: Array) -> Values:
         """A(s, a) = Q(s, a) - V(s); shape (..., states, actions), E_pi A = 0 in every state."""
@@ -65,7 +65,7 @@ class TabularMDP:
     def visitation(self, pi: Array) -> Values:
         """d(s) = (1-gamma) sum_t gamma^t P(s_t = s), normalised to sum one; shape (..., states)."""
         pi = self.policy("pi", pi)
-        start = trailing(1 - self.gamma, 1) * self.rho0
+        start = add_axes(1 - self.gamma, 1) * self.rho0
         return self._solve(np.swapaxes(self._step(pi), -1, -2), start)
 
     def return_(self, pi: Array) -> Values:
@@ -77,5 +77,5 @@ class TabularMDP:
         return (pi[..., None] * self.P).sum(axis=-2)
 
     def _solve(self, step: Values, vector: Values) -> Values:
-        system = np.eye(step.shape[-1]) - trailing(self.gamma, 2) * step
+        system = np.eye(step.shape[-1]) - add_axes(self.gamma, 2) * step
         return np.linalg.solve(system, vector[..., None])[..., 0]

@@ -20,13 +20,13 @@ from .numeric.arrays import (
     positive,
     require_common_shape,
 )
-from .numeric.elementary import Values, minimisers, only, trailing, xlogy
+from .numeric.elementary import Values, add_axes, masked, minimisers, xlogy
 from .support.errors import argument_error
 
 
 def shared_value(members: Values, values: Values) -> Values:
     """The value that the chosen members share, (...) from two (..., members)."""
-    return only(values, members).sum(axis=-1) / members.sum(axis=-1)
+    return masked(values, members).sum(axis=-1) / members.sum(axis=-1)
 
 
 def validity_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
@@ -61,7 +61,7 @@ def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) ->
     require_common_shape(base=base[..., 0], beta=beta)
     # KL(pi || p_b) less log Z_b - 1/beta, the same for all members; in log space, since p_b underflows on Y0.
     with np.errstate(divide="ignore"):
-        log_target = np.log(base) - np.where(valid, 0.0, trailing(1 / beta, 1))
+        log_target = np.log(base) - np.where(valid, 0.0, add_axes(1 / beta, 1))
     paid = family * np.where(family > 0, log_target[..., None, :], 0.0)
     return minimisers((xlogy(family, family) - paid).sum(axis=-1))
 
@@ -74,7 +74,7 @@ def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
     family, base, valid = _checked_family(family, base, valid)
     V, K = validity_and_cost(family, base, valid)
     best = most_valid(V, K)
-    lost, saved = (trailing(shared_value(best, x), 1) - x for x in (V, K))
+    lost, saved = (add_axes(shared_value(best, x), 1) - x for x in (V, K))
     rival = ~best & (saved > 0)
     ratio = np.where(rival, lost, 0.0) / np.where(rival, saved, 1.0)
     return np.min(np.where(rival, ratio, np.inf), axis=-1)

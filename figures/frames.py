@@ -24,7 +24,6 @@ KINDS = {
     "demo": ("full_scale_demo", "full_scale.demo"),
     "laws": ("laws", "laws"),
     "pretrained": ("pretrained", "pretrained"),
-    "atlas": ("atlas", "atlas"),
     "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
     "real_runs": ("real_runs", "real_runs"),
 }

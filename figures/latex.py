@@ -54,8 +54,7 @@ def _places(column: tuple[Cell, ...]) -> int | None:
 
 
 def _cell(cell: Cell, places: int | None) -> str:
-    plain = isinstance(cell, float) and math.isfinite(cell)
-    text = rounded(cell, places) if plain else written(cell)
+    text = rounded(cell, places) if isinstance(cell, float) and math.isfinite(cell) else written(cell)
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
     return re.sub(r"(-?)\binf\b", r"$\1\\infty$", text.translate(_ESCAPES))

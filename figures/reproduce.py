@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dph_theory.support.files import write_bytes, write_json, write_text
+from dph_theory.support.journal import Journal
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record, versions
@@ -29,7 +30,7 @@ from .catalogue import NAMES, figure
 from .report import StageEnd, drawn_figures, page
 from .style import Sheet
 
-_ROOT, _JOURNAL = Path(__file__).parents[1], "finished.json"
+_ROOT, _JOURNAL = Path(__file__).parents[1], "finished.jsonl"
 _LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib")
 TRAINERS = ("transformers", "trl", "peft")
 """What a Llama is trained with."""
@@ -238,13 +239,13 @@ def reproduce(
     if fresh:
         shutil.rmtree(plan.results, ignore_errors=True)
     plan.results.mkdir(parents=True, exist_ok=True)
-    journal = StageJournal(plan)
+    journal = Journal(plan.results / _JOURNAL, {"kind": "figures.reproduce"})
     outcomes: dict[str, StageEnd] = {}
     # Figures that need experiments come after all those that need none, so a stage follows what it needs.
     for (alone, _), group in groupby(chosen, key=lambda stage: (stage.alone, bool(stage.needs))):
         todo = []
         for stage in group:
-            end = _blocked(stage, outcomes) or journal.finished(stage)
+            end = _blocked(stage, outcomes) or _finished(journal, stage, plan)
             if end is None:
                 todo.append(stage)
             else:
@@ -252,12 +253,12 @@ def reproduce(
                 ended(end)
         for stage, outcome in (_one_by_one if alone else _side_by_side)(todo, plan, progress):
             outcomes[stage.name] = outcome
-            journal.add(stage, outcome)
+            journal[stage.name] = {"digest": plan.digest(stage.packages), **as_json(outcome)}
             ended(outcome)
     ends = [outcomes[stage.name] for stage in chosen]
     write_text(plan.folder / "index.html", _page(plan, ends))
     if not any(outcome.failed for outcome in ends):
-        journal.close()
+        journal.path.unlink()  # The next run begins anew.
     return ends
 
 
@@ -315,32 +316,9 @@ def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEn
     return StageEnd(stage.name, "failed", seconds, words, trace)
 
 
-class StageJournal:
-    """The stages that a run has finished, kept until a run has finished them all."""
-
-    def __init__(self, plan: Plan) -> None:
-        """Take up what lies in the plan's results."""
-        self._plan = plan
-        self._path = plan.results / _JOURNAL
-        self._finished: dict[str, Any] = {}
-        if self._path.is_file():
-            self._finished = json.loads(self._path.read_text(encoding="utf-8"))
-
-    def finished(self, stage: Stage) -> StageEnd | None:
-        """How the stage ended, if it did, under the same conditions as now."""
-        entry = self._finished.get(stage.name)
-        if entry is None or entry["digest"] != self._plan.digest(stage.packages):
-            return None
-        return StageEnd(stage.name, "reused", entry["seconds"], entry["words"])
-
-    def add(self, stage: Stage, outcome: StageEnd) -> None:
-        """Note a stage that is done."""
-        self._finished.pop(stage.name, None)
-        if not outcome.failed:
-            entry = {"digest": self._plan.digest(stage.packages)}
-            self._finished[stage.name] = entry | {"seconds": outcome.seconds, "words": outcome.words}
-        write_json(self._path, self._finished)
-
-    def close(self) -> None:
-        """Forget all, since all is done: the next run begins anew."""
-        self._path.unlink(missing_ok=True)
+def _finished(journal: Journal, stage: Stage, plan: Plan) -> StageEnd | None:
+    """How the stage ended, if it did, under the same conditions as now."""
+    end = journal.get(stage.name, {})
+    if end.pop("digest", None) != plan.digest(stage.packages) or end["state"] == "failed":
+        return None
+    return StageEnd(**end | {"state": "reused"})

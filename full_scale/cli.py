@@ -236,7 +236,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 
 
 def _study_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that both experiments take."""
+    """The options that all experiments take."""
     at_least_one = click.IntRange(min=1)
     options = (
         click.option("--only", metavar="NAME", help="Name of one experiment."),
@@ -253,6 +253,16 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _run_study(name: str, **options: Any) -> None:
+    note = f"finished runs are kept in {options['folder']}"
+    with _stage(note, options["json_path"], checked=not options["listed"]) as (console, progress):
+        from .experiments.runner import StudyOptions, run_study, study_named
+
+        report = run_study(study_named(name), StudyOptions(**options), progress)
+        _print_tables(console, report.tables)
+        _say(console, report.sentences)
+
+
 @click.command(name="small-llama", short_help="Test stationary policies on a small Llama under TRL.")
 @click.option("--quick", is_flag=True, help="Three forms of the penalty, and a drift without one.")
 @_study_options
@@ -261,37 +271,27 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
     is_flag=True,
     help="Find of finished runs too whether a miss is too few steps, or noise.",
 )
-def small_llama_command(expected_gradient: bool, **options: Any) -> None:
+def small_llama_command(**options: Any) -> None:
     """Predict what each run converges to, train it, and report what it matched; finished runs are kept."""
-    with _stage(f"finished runs are kept in {options['folder']}", options["json_path"]) as (
-        console,
-        progress,
-    ):
-        from .experiments.small_llama.report import run_study
-        from .experiments.stored_runs import StudyOptions
-
-        study = StudyOptions(**options)
-        report = run_study(study, expected_gradient=expected_gradient, progress=progress)
-        _print_tables(console, report.tables)
-        _say(console, report.sentences)
+    _run_study("small-llama", **options)
 
 
 @click.command(name="pretrained", short_help="Test stationary policies and Pass@k on a pretrained Llama.")
 @click.option("--model", default="smollm2", show_default=True, help="Model: smollm2, a folder, a Hub name.")
 @click.option("--quick", is_flag=True, help="Two KL penalties, and GRPO with and without a KL, a few steps.")
 @_study_options
-def pretrained_command(model: str, **options: Any) -> None:
+def pretrained_command(**options: Any) -> None:
     """Predict what each run does to open prompts, all of whose answers are seen, train it, and compare."""
-    with _stage(f"finished runs are kept in {options['folder']}", options["json_path"]) as (
-        console,
-        progress,
-    ):
-        from .experiments.pretrained.study import run_study
-        from .experiments.stored_runs import StudyOptions
+    _run_study("pretrained", **options)
 
-        report = run_study(StudyOptions(**options), model, progress=progress)
-        _print_tables(console, report.tables)
-        _say(console, report.sentences)
+
+def list_experiments() -> None:
+    """List all experiments that are declared, and how many of their runs are finished in the usual folder."""
+    with _stage("nothing was written", checked=False) as (console, _):
+        from .experiments.runner import list_studies
+
+        _print_tables(console, [list_studies(_RUNS)])
+        _say(console, ["Next: dph experiment small-llama --only which_policy --seeds 1"])
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":

@@ -14,7 +14,6 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress
 from dph_theory.transfer import AnswerKernel
 
-from .count.count import Counted, CountSettings, count
 from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
 from .models.generation import with_room
@@ -23,6 +22,7 @@ from .presampling.presample import presample
 from .presampling.result import Presampling
 from .recipe.folders import Folders
 from .recipe.schema import ModelConfig, Recipe, TaskConfig, load_recipe
+from .sampling.count import Counted, CountSettings, count
 from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
 from .tasks.protocol import Task, repeated_prompts

@@ -17,12 +17,22 @@ MAY_IMPORT = {
     "figures": {"dph_theory", "toy_lm"},
 }
 NEEDS_TORCH = (
-    "dph_theory/losses/",
     "dph_theory/audit/",
     "dph_theory/finite_training/training.py",
-    "dph_theory/trainers/advantages.py",
-    "dph_theory/trainers/restated.py",
-    "dph_theory/trainers/surrogates.py",
+    *(
+        f"dph_theory/losses/{module}.py"
+        for module in (
+            "advantages",
+            "alpha_dpg",
+            "generator",
+            "inputs",
+            "methods",
+            "pass_rates",
+            "penalty",
+            "policy_losses",
+            "reductions",
+        )
+    ),
 )
 """The parts of dph_theory that may import torch."""
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60

@@ -18,7 +18,7 @@ from dph_theory.losses import METHODS
 from dph_theory.theorems import SUBJECTS, THEOREMS
 from figures.catalogue import NAMES
 from figures.frames import Records
-from figures.gallery import transfer
+from figures.gallery import pretrained, transfer
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -173,13 +173,29 @@ def test_no_kl_and_reverse_kl_are_the_methods_that_have_none_and_that_descend_it
     assert METHODS["RKL"].penalty.estimator == "k3"
 
 
-def test_no_training_is_left_out_of_the_count_of_those_that_ended_as_predicted():
-    trained = Records().results("atlas")["trained"]
-    gaps = {each["method"]: sum(each["gaps"]) / len(each["gaps"]) for each in trained}
-    near, page = sum(gap <= 0.05 for gap in gaps.values()), (DOCS / "which-method.md").read_text()
-    assert f"{near} of all {len(gaps)} methods end within 0.05" in page
-    others = page.split("the others (total variation): ")[1].split("In some runs")[0]
-    assert all((f"{method} (" in others) == (gap > 0.05) for method, gap in gaps.items())
+def test_the_runs_that_dph_predict_shows_are_those_of_the_stored_record():
+    shown = json.loads((ROOT / "dph_theory" / "predict" / "measured.json").read_text())["runs"]
+    numbers = pretrained.numbers(Records())
+    ends = pretrained.ends(numbers).set_index(["method", "kl", "coefficient"])
+    compared = 0
+    for run in shown:
+        key = run["method"], run["form"], run["strength"]
+        if run["steps"] == 20 and key in ends.index:
+            compared += 1
+            end = ends.loc[key]
+            for name, column in (("trained", "trained"), ("held_out", "held")):
+                assert run[name]["end"] == pytest.approx([end[f"{column} {k}"] for k in (1, 256)], abs=1e-3)
+    assert compared >= 15
+
+
+def test_the_page_of_public_runs_has_the_numbers_of_the_stored_record():
+    study, page = Records().results("real_runs"), (DOCS / "appendix" / "real-runs.md").read_text()
+    plain = [group for group in study["groups"] if not group["replay"] and group["level"] == "level1"]
+    one, solving = (sum(group[name] for group in plain) for name in ("one_left", "solving"))
+    assert f"is left* in {one} of {solving} runs" in page
+    for number, prediction in enumerate(study["predicted"], start=1):
+        verdict = "matched" if prediction["held"] else "missed"
+        assert f"| {number} | {verdict} | {prediction['found']} |" in page
 
 
 @pytest.mark.slow

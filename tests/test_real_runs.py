@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dph_theory.intervals import mean_interval
 from figures.frames import Records
 
+DOCS = Path(__file__).parents[1] / "docs"
 PATH = Path(__file__).parents[1] / "benchmarks" / "real_runs.py"
 
 
@@ -82,3 +85,45 @@ def test_the_wheel_holds_what_the_record_says(study):
     runs = study.read_runs(study.archive())
     found = study.matrix(runs, study.readings(runs), "level1", "qwen05b", "pantry_plan")
     assert found == Records().results("real_runs")["matrix"]
+
+
+def test_the_page_s_sentences_have_the_numbers_of_the_record():
+    study, first = Records().results("real_runs"), "level1"
+    plain = [group for group in study["groups"] if not group["replay"] and group["level"] == first]
+    runs = [run for run in study["runs"] if not run["method"].startswith("replay") and run["level"] == first]
+    clear = [run for run in runs if run["p"] < 0.05 and run["pass_1"][1] > run["pass_1"][0]]
+    falls, rises = (sum(sign * (run["lost"] - run["gained"]) > 0 for run in clear) for sign in (1, -1))
+    small = sum(run["any"][1] - run["pass_1"][1] <= 0.1 for run in runs)
+    replayed = [cell["any"] for cell in study["replay"] if cell["level"] == first]
+    varied = [group["p_varied_holm"] for group in plain if group.get("p_varied_holm") is not None]
+    leads = [group for group in plain if group.get("best") is not None]
+    data = study["data"][first]
+    ends = pd.DataFrame(study["runs"]).assign(
+        **{name: [run[name][1] for run in study["runs"]] for name in ("any", "pass_1")}
+    )
+    cells = ends.groupby(["level", "model", "domain", "method"])[["any", "pass_1"]].mean().unstack()
+    by_divisor = {
+        (name, one): "{:.3f} ({}{:.3f} to {:.3f})".format(*found)
+        for name in ("any", "pass_1")
+        for one, other in (("maxrl", "grpo"), ("grpo", "drgrpo"))
+        for value, low, high in [mean_interval((cells[name][one] - cells[name][other]).dropna().to_numpy())]
+        for found in [(value, "95% interval " if (name, one) == ("any", "maxrl") else "", low, high)]
+    }
+    words = " ".join((DOCS / "appendix" / "real-runs.md").read_text().split())
+    for sentence in (
+        f"in {sum(g['one_left'] for g in plain)} of {sum(g['solving'] for g in plain)} runs that solve ten",
+        f"*Chance acts once a run* in {sum(p < 0.05 for p in varied)} of {len(varied)} models",
+        f"in {sum(g['above'] >= 0.9 for g in leads)} of {len(leads)} models and domains nine of ten runs",
+        f"in {sum(g['best'] == 1 for g in leads)} all lead with the best strategy, "
+        f"in {sum(g['best'] == 0 for g in leads)} none does",
+        f"in {falls} of {len(runs)} runs, both up in {rises} (McNemar, Holm); "
+        f"Pass@11 less Pass@1 is at most .10 in {small}.",
+        f"raises Pass@11 in {sum(x['low'] > 0 for x in replayed)} of {len(replayed)} cells and lowers it in "
+        f"{sum(x['high'] < 0 for x in replayed)} (95%",
+        f"{data['repeated']:,} of {data['of']:,} at neighbouring places repeat the group before",
+        f"in {data['bases_shared']} of {data['bases']} bases, whose pass rates have "
+        f"{data['variance']['median']:.1f} times",
+        f"(median; at most {data['variance']['most']:.0f})",
+        *by_divisor.values(),
+    ):
+        assert sentence.split(" over 15")[0].rstrip(")") in words, sentence

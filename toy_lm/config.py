@@ -4,7 +4,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from pydantic import Field
 
-from dph_theory.support.checking import arguments
+from dph_theory.support.checking import typed_arguments
 
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 AtLeastTwo: TypeAlias = Annotated[int, Field(ge=2)]
@@ -19,4 +19,4 @@ def check(config: Any) -> None:
     hints = get_type_hints(type(config), include_extras=True)
     # What is a class of its own has been held to its own.
     own = {name: value for name, value in vars(config).items() if not hasattr(value, "__dict__")}
-    arguments({name: hints[name] for name in own}, own, "")
+    typed_arguments({name: hints[name] for name in own}, own, "")

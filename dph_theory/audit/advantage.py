@@ -7,13 +7,13 @@ from itertools import product, zip_longest
 import numpy as np
 
 from ..coverage import effective_number
-from ..numeric.arrays import Scalars, integers, probability, rate
+from ..losses.advantages import EPSILONS, Advantage
+from ..numeric.arrays import Scalars, integers, open_rate, probability
 from ..numeric.elementary import Values
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
-from ..trainers.advantages import EPSILONS, Advantage
 from ..transfer.retention import Weighting, trained_shares
 from .declared_advantages import declared_advantage
 from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of
@@ -63,7 +63,7 @@ class ByCount:
 
     def variance(self, validity: Scalars) -> Values:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
-        v = rate("validity", validity)[..., None]
+        v = open_rate("validity", validity)[..., None]
         size, k = self.group_size, np.arange(self.group_size + 1)
         chance = success_weights(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size

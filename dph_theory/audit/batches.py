@@ -10,7 +10,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from .exact import Audited, ExpectedLoss, LossError, LossInputs, Problem, padded
+from .called_loss import Audited, ExpectedLoss, LossError, LossInputs, padded
+from .problem import Problem
 from .quantities import match_gradient
 from .report import Batches, Match, Reduction
 
@@ -39,7 +40,7 @@ def reduction_of(audited: Audited, problem: Problem) -> Reduction:
 
 def _same(audited: Audited, one: ValueAndSlopes, other: ValueAndSlopes) -> bool:
     """Whether two losses and their slopes agree."""
-    tolerance = AGREES32 if audited.single else AGREES
+    tolerance = AGREES32 if audited.in_float32 else AGREES
     values = torch.tensor([one[0], other[0]], dtype=torch.float64)
     return all(
         float((a - b).norm()) <= tolerance * max(float(a.norm()), float(b.norm()), 1e-6)
@@ -140,7 +141,7 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Ba
             continue
         pairs = measured if size == 2 else pairs
         outcomes = [m for m in measured if m.problem.length == 1]
-        matches[size] = match_gradient(outcomes, single=audited.single, most_terms=2)
+        matches[size] = match_gradient(outcomes, in_float32=audited.in_float32, most_terms=2)
     if 2 not in matches:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {reason}")
     return Batches(tuple(matches.items())), pairs

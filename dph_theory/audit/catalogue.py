@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ..losses.advantages import FORMS
+from ..losses.kl_terms import KL_TERMS
+from ..losses.policy_losses import POLICY_LOSSES
 from ..support.processes import in_order
-from ..trainers.advantages import FORMS
-from ..trainers.kl_terms import KL_TERMS
-from ..trainers.policy_losses import POLICY_LOSSES
 from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
 from .published import CATALOGUE

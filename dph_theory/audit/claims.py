@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..support.errors import argument_error, choice
+from .argument_names import Loss, arguments_of
 from .domain import FARTHEST
-from .exact import Loss, arguments_of
 from .loss import audit
 from .report import ANSWERS, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
 

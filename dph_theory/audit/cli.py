@@ -51,7 +51,7 @@ def loss_command(target: str, samples: str | None, seed: int, json_path: Path | 
     is given the sampled tokens' log-probabilities alone: a divergence summed over the whole vocabulary, as
     in distillation, cannot be audited, in neither direction.
     """
-    from .exact import arguments_of
+    from .argument_names import arguments_of
     from .loss import audit
 
     def audits(loss: Callable[..., Any]) -> list[LossReport]:

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
-from .exact import Audited, LossError, Problem
+from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
+from .called_loss import Audited, LossError
+from .problem import Problem
 from .quantities import TO_FILTERED, token_sum
 from .report import PER_TOKEN, REWARD, Match, Minimiser
 

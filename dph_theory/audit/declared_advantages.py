@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..trainers.advantages import ACROSS_GROUPS, FORMS, Advantage
+from ..losses.advantages import ACROSS_GROUPS, FORMS, Advantage
 from .precision import FLOAT32, AdvantageError, called, rounding_of
 
 LARGEST = 16
@@ -52,8 +52,8 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
         parts = _parts(advantage, size, precise=True)
     except AdvantageError:
         return ""
-    single = all(rounding_of(values) == FLOAT32 for values in parts.values())
-    tolerance = FLOAT32 if single else EXACT
+    in_float32 = all(rounding_of(values) == FLOAT32 for values in parts.values())
+    tolerance = FLOAT32 if in_float32 else EXACT
     closest: list[Likeness] = []
     for words, change in _CHANGES.items():
         own = _gains(parts) if change is _gains else parts

@@ -8,8 +8,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ..trainers.policy_losses import POLICY_LOSSES, PolicyForm
-from .exact import Audited, LossError
+from ..losses.policy_losses import POLICY_LOSSES, PolicyForm
+from .called_loss import Audited, LossError
 from .log_ratios import stopped_ratios
 from .precision import FLOAT32
 
@@ -42,7 +42,7 @@ def declared_loss(audited: Audited, name: str = "") -> str:
     """
     if "advantages" not in audited.names or any(form.title == name for form in POLICY_LOSSES):
         return ""
-    policy, tolerance = audited.minus(audited.silent()), FLOAT32 if audited.single else EXACT
+    policy, tolerance = audited - audited.at_zero_advantages(), FLOAT32 if audited.in_float32 else EXACT
     try:
         parts, scale = _parts(policy)
         compared = {form: _differences(parts, _declared(form)[0], tolerance) for form in POLICY_LOSSES}

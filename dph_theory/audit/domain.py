@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .exact import Audited, LossError, Problem, near_the_reference, random_problem
+from .called_loss import Audited, LossError
 from .log_ratios import first_failure, level_of, penalty_of
+from .problem import Problem, near_the_reference, random_problem
 from .quantities import gradient_of
 from .report import Limit, Match
 
@@ -53,7 +54,7 @@ class _DomainSearch:
 
     def holds(self, problem: Problem, size: float = 1.0) -> bool:
         """Whether the match holds there."""
-        return self.off(problem, size) <= (OFF32 if self.audited.single else OFF)
+        return self.off(problem, size) <= (OFF32 if self.audited.in_float32 else OFF)
 
     def at(self, to: str, x: float, right: bool) -> Problem:
         """Where the log ratio of the policy to another one is x at token 0."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .exact import Audited, LossError, LossInputs, Problem
+from .called_loss import Audited, LossError, LossInputs
+from .problem import Problem
 from .report import Extremes, StoppedRatios
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
@@ -33,13 +34,15 @@ def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tup
     inside = 0.0
     for size in sizes:
         if not holds(size):
-            return edge(holds, inside, size), size
+            return bisected_boundary(holds, inside, size), size
         inside = size
     return None
 
 
-def edge(holds: Callable[[float], bool], inside: float, outside: float, halvings: int = HALVINGS) -> float:
-    """The last place at which it was seen to hold, on the way from one where it does to one where not."""
+def bisected_boundary(
+    holds: Callable[[float], bool], inside: float, outside: float, halvings: int = HALVINGS
+) -> float:
+    """The last place at which the condition was seen to hold, from one where it does to one where not."""
     for _ in range(halvings):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
@@ -141,7 +144,7 @@ def penalty_of(audited: Audited) -> Audited:
     if not silenced:
         return audited
     ones = audited.with_inputs(advantages=lambda inputs: torch.ones_like(inputs["advantages"]))
-    return ones.minus(ones.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach()))
+    return ones - ones.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach())
 
 
 def _without_slope(
@@ -166,8 +169,9 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
 
     def end(place: int, step: int) -> float:
         inside = float(points[place])
-        last = not 0 <= place + step < len(points)
-        return inside if last else round(edge(none, inside, float(points[place + step]), 20), 6)
+        if not 0 <= place + step < len(points):
+            return inside
+        return round(bisected_boundary(none, inside, float(points[place + step]), 20), 6)
 
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
 
@@ -228,7 +232,7 @@ def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
             least = 0.0 if low == POWERS[0] else _ratio(low)
             most = np.inf if high == POWERS[-1] else _ratio(high)
             end = min((x for x in (low, high) if abs(x) < POWERS[-1]), key=abs, default=0.0)
-            level = level_of(audited.minus(audited.silent()), end, advantage=advantage, ratio=ratio)
+            level = level_of(audited - audited.at_zero_advantages(), end, advantage=advantage, ratio=ratio)
             stopped.append(StoppedRatios(ratio, advantage, least, most, level))
     return tuple(stopped)
 

@@ -14,12 +14,14 @@ import numpy as np
 import torch
 
 from ..support.errors import choice
+from .argument_names import Loss
 from .batches import enumerate_batches, reduction_of
+from .called_loss import Audited, ExpectedLoss, LossError
 from .convergence import convergence_of, find_minimiser
 from .declared_losses import declared_loss
 from .domain import NEAR_REFERENCE, limits_of
-from .exact import Audited, ExpectedLoss, Loss, LossError, Problem, near_the_reference, random_problems
 from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
+from .problem import Problem, near_the_reference, random_problems
 from .quantities import match_gradient, match_value, nearest
 from .report import ANSWERS, SAMPLES, SEVERAL, TOKENS, AuditReport, Batches, EqualGroups, Failure, Match, Term
 from .shapes import mixing_broadcast, with_one_an_answer
@@ -72,7 +74,7 @@ class _Audit:
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
         """What the gradients are, in the precision that the loss has."""
-        return match_gradient(measured, single=self.audited.single)
+        return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
         """The same apart on answers of several tokens and on single tokens."""
@@ -88,7 +90,7 @@ class _Audit:
             self.failures.append(Failure(SEVERAL, failure))
         audited, matches = self.audited, self.matches(measured)
         (_, sequence_gradient), (outcomes, gradient) = matches[ANSWERS], matches[TOKENS]
-        single = bool(measured) and audited.adds != "pairs only"
+        single = bool(measured) and audited.batch_reduction != "pairs only"
         extreme = AtExtremes()
         if single:
             extreme = self.attempt(partial(at_extremes, audited), extreme, "extreme log ratios")
@@ -106,7 +108,7 @@ class _Audit:
             loss=name,
             samples=audited.samples,
             verdict="",
-            value=match_value(outcomes, single=audited.single),
+            value=match_value(outcomes, in_float32=audited.in_float32),
             gradient=gradient,
             sequence_gradient=sequence_gradient,
             unequal_gradient=self.unequal() if measured else FAILED,
@@ -154,7 +156,7 @@ class _Audit:
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
-        if self.audited.adds in ("coupled", "pairs only"):
+        if self.audited.batch_reduction in ("coupled", "pairs only"):
             nothing: tuple[Batches | None, list[ExpectedLoss]] = (None, [])
             pairs = partial(enumerate_batches, self.audited, problems)
             return self.attempt(pairs, nothing, "batches of one, two and three")
@@ -187,13 +189,13 @@ class _Audit:
 
     def unequal(self) -> Match:
         """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
-        if self.audited.adds in ("coupled", "pairs only", "unknown"):
+        if self.audited.batch_reduction in ("coupled", "pairs only", "unknown"):
             return FAILED
         measure = partial(self.audited.measure, undivided=True)
         what, problems = "sequences of unequal lengths", random_problems(self.seed, ends=True)
         match = self.attempt(lambda: self.match([*map(measure, problems)]), FAILED, what)
         # The mean over all tokens of a large batch is the sum over them by the expected length.
-        divided = self.audited.adds == "token mean" and match.exact and match.name != "zero"
+        divided = self.audited.batch_reduction == "token mean" and match.exact and match.name != "zero"
         return replace(match, per_token=1) if divided else match
 
     def terms(self) -> tuple[Term, ...]:
@@ -204,9 +206,9 @@ class _Audit:
         """
         if not {"advantages", "log_ref"} <= set(self.audited.names):
             return ()
-        rest = self.audited.silent()
+        rest = self.audited.at_zero_advantages()
         other = rest.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach())
-        parts = {"policy": self.audited.minus(rest), "KL": rest.minus(other), "other": other}
+        parts = {"policy": self.audited - rest, "KL": rest - other, "other": other}
         terms = []
         for name, part in parts.items():
             try:
@@ -225,7 +227,7 @@ class _Audit:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
         weight = self.attempt(partial(_weight, self.audited, problems[-1]), "unknown")
-        silent = replace(self.audited.silent(), reduction=None)
+        silent = replace(self.audited.at_zero_advantages(), reduction=None)
         try:
             return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
         except LossError as error:
@@ -234,7 +236,7 @@ class _Audit:
 
 def _weight(audited: Audited, problem: Problem) -> str:
     """Whether an answer of advantage zero counts in the mean that the other answers are divided by."""
-    if audited.adds not in ("mean", "token mean"):
+    if audited.batch_reduction not in ("mean", "token mean"):
         return "unknown"
     inputs, unchanged = audited.batch(problem), []
     first = torch.tensor([[1.0], [0.0]])

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..trainers.advantages import Advantage
+from ..losses.advantages import Advantage
 from .report import AuditError
 
 _CASTS = (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16)

@@ -1,4 +1,4 @@
-"""The KL terms in circulation as published; their rows, with the sources, stand in trainers/published.txt."""
+"""The KL terms in circulation as published; their rows, with the sources, stand in losses/published.txt."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .. import losses
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
-from ..losses import generator_loss
-from ..trainers import restated
-from ..trainers.kl_terms import rows, term_from
-from ..trainers.restated import Loss, unmasked
+from ..losses.generator import Loss
+from ..losses.kl_terms import rows, term_from
+from ..losses.reductions import clear
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
     """
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        total = unmasked(log_pi, mask).sum(dim=-1)
-        x = (total - unmasked(log_ref, mask).sum(dim=-1)).detach()
+        total, of_ref = (clear(values, mask > 0, values.dtype).sum(dim=-1) for values in (log_pi, log_ref))
+        x = (total - of_ref).detach()
         return (total * slope(x)).mean()
 
     return loss
@@ -53,7 +53,7 @@ def _rehearsal(divergence: str, gauge: str) -> Loss:
     """The rehearsal loss of this package."""
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        return generator_loss(_REHEARSED[divergence], log_pi - log_ref, mask, gauge=gauge)
+        return losses.generator_loss(_REHEARSED[divergence], log_pi - log_ref, mask, gauge=gauge)
 
     return loss
 
@@ -61,7 +61,7 @@ def _rehearsal(divergence: str, gauge: str) -> Loss:
 _LOSSES: Mapping[str, Callable[..., Loss]] = {
     "KL term": lambda place, form: term_from(("", "", "", ""), place, form).loss,
     "f-DPG": lambda divergence: pseudo_reward_loss(_SLOPES[divergence]),
-    "released": lambda function: getattr(restated, function),
+    "released": lambda function: getattr(losses, function),
     "rehearsal": _rehearsal,
 }
 """By kind, what makes a loss of its last columns."""

@@ -20,8 +20,9 @@ from ..divergences import (
     alpha_divergence,
 )
 from ..fdivergence import FDivergence
-from .exact import ExpectedLoss, Problem
+from .called_loss import ExpectedLoss
 from .precision import FLOAT32
+from .problem import Problem
 from .report import ENTROPY, PER_TOKEN, REWARD, Match
 
 DIVERGENCES: Mapping[str, FDivergence] = {
@@ -203,16 +204,18 @@ NOTHING = Match("none", exact=False)
 
 
 def match_gradient(
-    measured: Sequence[ExpectedLoss], *, single: bool = False, most_terms: int = MOST_TERMS
+    measured: Sequence[ExpectedLoss], *, in_float32: bool = False, most_terms: int = MOST_TERMS
 ) -> Match:
     """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest.
 
-    On sequences each may be divided by the number of tokens, one alone by its square. single: the loss
+    On sequences each may be divided by the number of tokens, one alone by its square. in_float32: the loss
     computes in float32, and agreement is that of float32.
     """
     if not measured:
         return Match("failed", exact=False)
-    if all(m.gradient.norm() <= (FLOAT32_ZERO if single else ZERO) * max(m.scale, 1e-300) for m in measured):
+    if all(
+        m.gradient.norm() <= (FLOAT32_ZERO if in_float32 else ZERO) * max(m.scale, 1e-300) for m in measured
+    ):
         return Match("zero", exact=True)
     gradients = torch.cat([m.gradient for m in measured]).numpy()
     lengths = np.concatenate([[m.problem.length] * len(m.gradient) for m in measured])
@@ -222,29 +225,29 @@ def match_gradient(
         {f"{name}{divided}": column / lengths**power for name, column in columns.items()}
         for power, divided in enumerate(PER_TOKEN)
     ]
-    alone = find_sum(gradients, by_power[0] | by_power[1] | by_power[2], FLOAT32 if single else EXACT, 1)
+    alone = find_sum(gradients, by_power[0] | by_power[1] | by_power[2], FLOAT32 if in_float32 else EXACT, 1)
     if alone is not None:
         return _one(alone[0])
     if all(m.scale <= NOISE for m in measured):
         return Match("zero", exact=True)
-    most = min(most_terms, 2) if single else most_terms
-    terms = find_sum(gradients, by_power[0] | by_power[1], FLOAT32 if single else SUM_EXACT, most)
+    most = min(most_terms, 2) if in_float32 else most_terms
+    terms = find_sum(gradients, by_power[0] | by_power[1], FLOAT32 if in_float32 else SUM_EXACT, most)
     if terms is None:
         return nearest(measured)
     words = " + ".join(f"{c:.6g} {name}" for c, name in terms)
     return Match(words.replace("+ -", "- "), True, 1.0, terms=terms)
 
 
-def match_value(measured: Sequence[ExpectedLoss], *, single: bool = False) -> Match:
+def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -> Match:
     """Which quantity the measured values are, up to one constant; else the nearest, and how far off."""
     if not measured:
         return Match("failed", exact=False)
     values = np.array([m.value for m in measured])
-    if (np.abs(values) <= (FLOAT32_ZERO if single else ZERO)).all():
+    if (np.abs(values) <= (FLOAT32_ZERO if in_float32 else ZERO)).all():
         return Match("zero", exact=True)
     by_name = _by_problem(measured).items()
     columns = {name: np.array([quantity.value for quantity in by_problem]) for name, by_problem in by_name}
-    if alone := find_sum(values, columns, FLOAT32 if single else EXACT, 1):
+    if alone := find_sum(values, columns, FLOAT32 if in_float32 else EXACT, 1):
         return _one(alone[0])
     best, least = NOTHING, FAR_OFF
     # Zero is off by one from everything: what is nearer to it than to any quantity estimates none.

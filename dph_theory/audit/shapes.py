@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from .exact import Audited, LossError, LossInputs
+from .called_loss import Audited, LossError, LossInputs
 
 ROWS, COLUMNS = 6, 5
 """Of the batch that is tried; different, so that a shape tells what it counts."""

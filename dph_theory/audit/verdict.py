@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
+from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import REWARD, SEVERAL, TOKENS, AuditReport, plain
 
 MOST = 3

@@ -134,7 +134,7 @@ def pair_agreement(won: np.ndarray) -> np.ndarray:
     return np.array(shares)
 
 
-def named_by_others(won: np.ndarray, possible: np.ndarray) -> float:
+def agreement_with_other_prompts(won: np.ndarray, possible: np.ndarray) -> float:
     """How often the strategy that is left most often on a run's other prompts is the one left on a prompt.
 
     `won` (runs, prompts) numbers the strategies, -1 where a prompt is not solved; `possible` (prompts,
@@ -230,7 +230,7 @@ def run_agreement(
     numbers |= {"least": np.fmin.reduce(pairs), "most": np.fmax.reduce(pairs)}
     measures: dict[str, Callable[[np.ndarray], float]] = {"varied": _pair_variance}
     if possible is not None:
-        measures["named"] = partial(named_by_others, possible=possible)
+        measures["named"] = partial(agreement_with_other_prompts, possible=possible)
     for name, measure in measures.items():
         observed, null = measure(chosen), np.array([measure(deal) for deal in dealt])
         beyond = (1 + (null >= observed - 1e-12).sum()) / (1 + draws)

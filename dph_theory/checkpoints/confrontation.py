@@ -1,7 +1,7 @@
 """Everything that counts show of a run against its base, as one value."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,15 @@ from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .kl import KlSpent, kl_spent
 from .measures import Measure, UniformGroups, consensus, measures, uniform_groups
-from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, shown_ks
+from .pass_at_k import (
+    ChangeParts,
+    PassCurves,
+    SampleNeeded,
+    change_parts,
+    pass_curves,
+    samples_needed,
+    shown_ks,
+)
 from .policy_fits import OWN_SHIFTS, PolicyScore, policy_scores
 from .prompts import ChangedPrompt, LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
 from .report import sentences, shortened, tables
@@ -50,9 +58,9 @@ class Confrontation(Shown):
     answers: tuple[int, int]
     single: bool
     curves: PassCurves
-    solved: SolvedPrompts = field(metadata={"alias": "kept"})
+    solved: SolvedPrompts
     gain: LogOddsShift
-    policies: tuple[PolicyScore, ...] = field(metadata={"alias": "laws"})
+    policies: tuple[PolicyScore, ...]
     parts: tuple[ChangeParts, ...]
     fell: tuple[ChangedPrompt, ...]
     rose: tuple[ChangedPrompt, ...]
@@ -113,14 +121,14 @@ def confront(
     pairs, rng = both.counts, np.random.default_rng(seed)
     curves, gain = pass_curves(pairs, ks, draws=draws, seed=seed), log_odds_shift(pairs)
     most = curves.k[-1]
-    identified = gain.identified and not pairs.single and gain.changed
+    identified = gain.identified and not pairs.has_single_answers and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
         base=CountsFile(base.name, base.sha256, both.only_base, base.columns),
         run=CountsFile(run.name, run.sha256, both.only_run, run.columns),
         prompts=len(pairs),
-        answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
-        single=pairs.single,
+        answers=(pairs.fewest_answers, int(max(pairs.base_n.max(), pairs.run_n.max()))),
+        single=pairs.has_single_answers,
         curves=curves,
         solved=solved_prompts(pairs, rng),
         gain=gain,
@@ -129,7 +137,7 @@ def confront(
         fell=fell,
         rose=rose,
         spending=kl_spent(both.run, pairs) if _same_reference(base, run, both) else None,
-        needed=tuple(line for d, k in power for line in needed(pairs, d, k)),
+        needed=tuple(line for d, k in power for line in samples_needed(pairs, d, k)),
         notes=tuple(_notes(base, run, both, curves)),
         measures=measures(both, most, rng),
         groups=uniform_groups(pairs, group_size),
@@ -140,7 +148,7 @@ def confront(
 
 def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> Iterator[str]:
     """What rewards there are; prompts that are left out or have too few answers for some k, or carry much."""
-    reach, last = both.counts.reach, curves.k[-1]
+    reach, last = both.counts.shared_answers, curves.k[-1]
     yield from data_warnings((run, base))
     if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
         yield f"no KL: {run.name} has it from another model than {base.name}"

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..numeric.arrays import Scalars, first, integers
+from ..numeric.arrays import Scalars, first_bad, integers
 from ..support.errors import argument_error
 
 ROUNDED = 1e-5
@@ -198,7 +198,7 @@ class PairedCounts:
         them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n, n from 1 to
         MOST_ANSWERS.
 
-        >>> PairedCounts.from_counts(4, [1, 2, 3], 8, [2, 0, 8]).least
+        >>> PairedCounts.from_counts(4, [1, 2, 3], 8, [2, 0, 8]).fewest_answers
         4
         """
         columns = np.broadcast_arrays(
@@ -211,9 +211,9 @@ class PairedCounts:
             raise argument_error("counts.shape", columns[0].shape, "one axis of prompts, at least one")
         for side, n, c in (("base", columns[0], columns[1]), ("run", columns[2], columns[3])):
             if (c > n).any():
-                raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
+                raise argument_error(f"{side}_c", first_bad(c, c > n), "at most n, the number of answers")
             if (n > MOST_ANSWERS).any():
-                raise argument_error(f"{side}_n", first(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
+                raise argument_error(f"{side}_n", first_bad(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
         return cls(*columns)
 
     def __len__(self) -> int:
@@ -225,31 +225,31 @@ class PairedCounts:
         return PairedCounts(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
 
     @cached_property
-    def least(self) -> int:
-        """The least number of answers to any prompt on either side."""
-        return int(self.reach.min())
+    def fewest_answers(self) -> int:
+        """Fewest answers to any prompt on either side."""
+        return int(self.shared_answers.min())
 
     @cached_property
-    def reach(self) -> np.ndarray:
-        """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it can show."""
+    def shared_answers(self) -> np.ndarray:
+        """The fewer answers of the two sides, shape (prompts,): the largest k a prompt can show."""
         return np.minimum(self.base_n, self.run_n)
 
     @property
-    def single(self) -> bool:
-        """Whether no prompt has two answers on both sides, so that only means over prompts are identified."""
-        return int(self.reach.max()) == 1
+    def has_single_answers(self) -> bool:
+        """True if no prompt has two answers on both sides, so only means over prompts are identified."""
+        return int(self.shared_answers.max()) == 1
 
     @cached_property
-    def usual(self) -> int:
-        """The greatest k that nineteen of twenty prompts can show."""
-        return int(np.sort(self.reach)[len(self) // 20])
+    def typical_answers(self) -> int:
+        """The largest k that nineteen of twenty prompts can show."""
+        return int(np.sort(self.shared_answers)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "PairedCounts":
         """As many answers on both sides: of the more, as many as of the fewer are drawn without replacement.
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
-        return self._drawn(self.reach, self.reach, rng)
+        return self._drawn(self.shared_answers, self.shared_answers, rng)
 
     def thinned_to(self, most: int, rng: np.random.Generator) -> "PairedCounts":
         """At most so many answers to a prompt on either side, drawn without replacement."""

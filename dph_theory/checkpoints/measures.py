@@ -1,7 +1,7 @@
 """Further measures of two checkpoints' counts: Pass^k, maj@k beside Pass@k, styles, Pass@k by category."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import product
 
@@ -46,16 +46,16 @@ class UniformGroups(Readable):
     size: int
     base: float
     run: float
-    uniform: float = field(metadata={"alias": "whole"})
+    uniform: float
     answers: int
 
 
 def uniform_groups(pairs: PairedCounts, size: int) -> UniformGroups | None:
     """What groups of this size, or of as many answers as there are, learn from; None of single answers."""
-    size = min(size, pairs.usual)
+    size = min(size, pairs.typical_answers)
     if size < 2:
         return None
-    pairs = pairs.chosen(pairs.reach >= size)
+    pairs = pairs.chosen(pairs.shared_answers >= size)
     n, c = pairs.run_n, pairs.run_c
     base, run = (
         float(np.mean(all_at_k(n, c, size) + all_at_k(n, n - c, size)))
@@ -122,12 +122,12 @@ class Measure(Readable):
     base: Estimate
     run: Estimate
     change: Estimate
-    on_request: bool = field(default=False, metadata={"alias": "asked"})
+    on_request: bool = False
 
 
 def measures(matched: MatchedRows, k: int, rng: np.random.Generator) -> tuple[Measure, ...]:
     """Pass^k and styles, and Pass@1 and Pass@k of each category, of the prompts with k answers."""
-    pairs = matched.counts.chosen(matched.counts.reach >= k)
+    pairs = matched.counts.chosen(matched.counts.shared_answers >= k)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     rows = []
     if k > 1:
@@ -189,7 +189,7 @@ def by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[
     names = [row.category for row in matched.base]
     if not any(names):
         return []
-    reach = matched.counts.reach >= k
+    reach = matched.counts.shared_answers >= k
     categories = np.array(["none" if name is None else name for name in names])[reach]
     pairs, ks = matched.counts.chosen(reach), sorted({1, k})
     sides = curves(pairs.base_n, pairs.base_c, ks), curves(pairs.run_n, pairs.run_c, ks)

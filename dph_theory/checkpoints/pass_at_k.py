@@ -82,7 +82,7 @@ def pass_curves(
     k = _requested_ks(pairs, ks)
     if draws < 2:
         raise argument_error("draws", draws, "at least two")
-    pairs = pairs.chosen(pairs.reach >= k[-1])
+    pairs = pairs.chosen(pairs.shared_answers >= k[-1])
     gap = gaps(pairs, k.tolist())
     low, high = bounded_means(gap, np.random.default_rng(seed), draws=draws, level=level)
     base, mean = curves(pairs.base_n, pairs.base_c, k.tolist()).mean(axis=0), gap.mean(axis=0)
@@ -111,8 +111,9 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
 
 def _requested_ks(pairs: PairedCounts, ks: Sequence[int] | None) -> np.ndarray:
     if ks is None:
-        return np.arange(1, pairs.usual + 1) if pairs.usual <= _EVERY else np.array(shown_ks(pairs.usual))
-    most, requested = int(np.sort(pairs.reach)[-2]), integers("k", list(ks), at_least=1)
+        most = pairs.typical_answers
+        return np.arange(1, most + 1) if most <= _EVERY else np.array(shown_ks(most))
+    most, requested = int(np.sort(pairs.shared_answers)[-2]), integers("k", list(ks), at_least=1)
     if requested.ndim != 1 or requested.size == 0 or (np.diff(requested) <= 0).any() or requested[-1] > most:
         allowed = f"increasing whole numbers, at most {most}: as many answers as two prompts have"
         raise argument_error("k", ks, allowed)
@@ -148,12 +149,12 @@ class ChangeParts(Readable):
 
 def change_parts(pairs: PairedCounts, ks: Sequence[int], rng: np.random.Generator) -> tuple[ChangeParts, ...]:
     """The parts at each k, of the prompts that have all of them."""
-    pairs = pairs.chosen(pairs.reach >= max(ks))
+    pairs = pairs.chosen(pairs.shared_answers >= max(ks))
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     base, run = (curves(n, c, ks).T for n, c in sides)
     # As many answers of either side hold no correct one with these chances, 0 or 1 for the fewer; Pass@k of
     # drawn ones is on average that of all.
-    no_base, no_run = (1 - pass_at_k(n, c, pairs.reach) for n, c in sides)
+    no_base, no_run = (1 - pass_at_k(n, c, pairs.shared_answers) for n, c in sides)
     parts = []
     for k, before, after in zip(ks, base, run, strict=True):
         gap, only = after - before, after * no_base - before * no_run
@@ -182,7 +183,7 @@ class SampleNeeded(Readable):
     detectable: float
 
 
-def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded, ...]:
+def samples_needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded, ...]:
     """What a difference of Pass@k takes at several numbers of answers, from this comparison's own spread.
 
     The variance of a prompt's estimated difference is that of the true differences over prompts, which more
@@ -195,8 +196,8 @@ def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded
         raise argument_error("difference", difference, f"from {_SMALLEST:g} to 1")
     if len(pairs) < 2:
         raise argument_error("prompts", len(pairs), "at least two")
-    if not 1 <= k <= pairs.least:
-        raise argument_error("k", k, f"at most {pairs.least}: the fewest answers")
+    if not 1 <= k <= pairs.fewest_answers:
+        raise argument_error("k", k, f"at most {pairs.fewest_answers}: the fewest answers")
     sides = [(n, rate_spread(n, c)) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))]
     gap = gaps(pairs, [k])[:, 0]
     true = max(0.0, float(np.var(gap, ddof=1)) - sum(_sampling(spread, n, k) for n, spread in sides))
@@ -204,7 +205,7 @@ def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded
 
     # The logarithm of a sample variance has, to first order, the variance (kurtosis - 1)/m.
     wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, stats.kurtosis(gap, fisher=False) - 1) / len(gap))))
-    now, lines = int(np.median(pairs.reach)), []
+    now, lines = int(np.median(pairs.shared_answers)), []
     for n in sorted({max(k, round(now * factor)) for factor in (0.25, 0.5, 1, 2, 4)}):
         variance = true + sum(_sampling(spread, np.array([n]), k) for _, spread in sides)
         prompts = Estimate(*(float(_prompts(variance * by, difference)) for by in (1.0, 1 / wide, wide)))

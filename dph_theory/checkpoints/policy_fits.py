@@ -6,7 +6,7 @@ only through their counts: how many have each count of the base and each count o
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -254,7 +254,7 @@ class PolicyScore(Readable):
     a prompt, less that of the best line: 0 for the best.
     """
 
-    policy: str = field(metadata={"alias": "law"})
+    policy: str
     beta: Estimate | None
     held_out: Estimate
 

@@ -5,7 +5,7 @@ distribution, free of the base's rate.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr, gammaincc, gammaln, ndtr
@@ -32,13 +32,13 @@ class SolvedPrompts(Readable):
     be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
     """
 
-    retained: Estimate | None = field(metadata={"alias": "kept"})
+    retained: Estimate | None
     new: Estimate | None
     solved_by_base: int
     lost: int
     gained: int
     p_value: float
-    retained_unchanged: float | None = field(metadata={"alias": "kept_unchanged"})
+    retained_unchanged: float | None
     new_unchanged: float | None
     lost_again: float | None
 
@@ -52,7 +52,7 @@ def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPromp
 
     def solved_again(c: np.ndarray, population: np.ndarray, which: np.ndarray) -> float | None:
         """The chance that n further answers solve one of these, with rates spread as among `population`."""
-        if pairs.single or not which.any():
+        if pairs.has_single_answers or not which.any():
             return None
         return float(rate_spread(n[population], c[population]).solved_in(n[which], c[which], n[which]).mean())
 

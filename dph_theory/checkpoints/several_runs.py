@@ -156,7 +156,7 @@ def compare_runs(
         raise argument_error("prompts", len(shared), "at least two that all files have")
     masks = [np.array([row.id in shared for row in one.base]) for one in both]
     pairs = [one.counts.chosen(mask) for one, mask in zip(both, masks, strict=True)]
-    least = min(one.least for one in pairs)
+    least = min(one.fewest_answers for one in pairs)
     shown = [k for k in (ks or shown_ks(least)) if k <= least]
     if not shown:
         raise argument_error("k", ks, f"at most {least}: the fewest answers to a prompt of all files")

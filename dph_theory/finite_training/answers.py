@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..divergences import REVERSE_KL
-from ..trainers.kl_terms import DESCENDING, KL_FORMS
+from ..losses.kl_terms import DESCENDING, KL_FORMS
 
 STORED = ("rehearsal", "kl_dpg")
 """-log u on stored correct answers, beside the reward or alone."""
 FORMS = ("none", *DESCENDING, *STORED)
-"""No penalty, a KL term by its name in `trainers.kl_terms.KL_FORMS`, or a rehearsal."""
+"""No penalty, a KL term by its name in `losses.kl_terms.KL_FORMS`, or a rehearsal."""
 Advantage = Callable[[Any, Any], Any]
 """What is made of the rewards (..., answers) at the pass rate V (..., 1)."""
 BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(

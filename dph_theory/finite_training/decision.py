@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
-from ..numeric.elementary import Values, minimisers, normalised, trailing
+from ..numeric.elementary import Values, add_axes, minimisers, normalised
 from ..numeric.roots import newton_root
 from ..support.errors import argument_error
 
@@ -26,7 +26,7 @@ Field: TypeAlias = Callable[[Values, Values], Values]
 
 def softmax(theta: Values) -> Values:
     """The policy e^theta / sum e^theta, shape (..., outcomes)."""
-    return normalised(np.exp(theta - trailing(np.max(theta, axis=-1), 1)))
+    return normalised(np.exp(theta - add_axes(np.max(theta, axis=-1), 1)))
 
 
 def plain_gradient(theta: Scalars, valid: Mask) -> Values:
@@ -58,7 +58,7 @@ def integrate(
     field: Field, base: Values, valid: Values, time: Values, steps: int = RUNGE_KUTTA_STEPS
 ) -> Values:
     """The logits at a time, from log a at time 0, by the classical Runge-Kutta method."""
-    theta, h = np.log(base), trailing(time, 1) / steps
+    theta, h = np.log(base), add_axes(time, 1) / steps
     for _ in range(steps):
         k1 = field(theta, valid)
         k2 = field(theta + h / 2 * k1, valid)
@@ -97,8 +97,8 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
     relative, gained = base / top, gained[..., 0]
 
     def step(z: Values) -> Values:
-        growth = trailing(np.expm1(z), 1) * relative
-        slope = (trailing(np.exp(z), 1) * relative / (1 + growth)).sum(axis=-1)
+        growth = add_axes(np.expm1(z), 1) * relative
+        slope = (add_axes(np.exp(z), 1) * relative / (1 + growth)).sum(axis=-1)
         return np.minimum((gained - np.log1p(growth).sum(axis=-1)) / slope, 0.0)
 
     return np.expm1(newton_root(step, gained))[..., None] / top

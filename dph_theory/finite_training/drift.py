@@ -12,12 +12,21 @@ from scipy.integrate import solve_ivp
 from ..binary_reward import kappa, mu_from_beta
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, first, integers, positive, probability, rate, real, require_common_shape
-from ..numeric.elementary import Values, expit, logit, trailing
+from ..losses.kl_terms import DESCENDING
+from ..numeric.arrays import (
+    Scalars,
+    first_bad,
+    integers,
+    open_rate,
+    positive,
+    probability,
+    real,
+    require_common_shape,
+)
+from ..numeric.elementary import Values, add_axes, expit, logit
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error, choice
-from ..trainers.kl_terms import DESCENDING
 from .answers import BASELINES
 from .flow import rising_times
 
@@ -62,7 +71,7 @@ def drift_deviation(
 
     Source: ours, entries `sampling_noise`.
     """
-    low, high = rate("base_rate", base_rate), rate("reached", reached)
+    low, high = open_rate("base_rate", base_rate), open_rate("reached", reached)
     step = positive("step", step)
     valid, invalid = integers("valid", valid, at_least=2), integers("invalid", invalid, at_least=1)
     answers = integers("answers", answers, at_least=1)
@@ -80,7 +89,7 @@ def drift_deviation(
     if group_size is not None:
         left = _normalised(validity, group_size, answers, baseline)
     # In log odds z the variance is (2 eta g/N) int e^{2g(z_T - z)} (1-c)^2 (1 + e^z) dz.
-    power = np.exp(2 * trailing(share, 1) * (trailing(stop, 1) - z))
+    power = np.exp(2 * add_axes(share, 1) * (add_axes(stop, 1) - z))
     variance = 2 * step * share / answers * (width * power * left).sum(axis=-1)
     return trusted(np.sqrt(variance))
 
@@ -100,7 +109,7 @@ def excess_by_noise(
 
     Source: ours, entries `frontier`, `sampling_noise`.
     """
-    low, high = rate("base_rate", base_rate), probability("reached", reached)
+    low, high = open_rate("base_rate", base_rate), probability("reached", reached)
     risen = np.maximum(low, high)
     drift = drift_deviation(low, risen, valid=valid, invalid=invalid, step=step, answers=answers)
     count = np.asarray(valid)
@@ -133,7 +142,7 @@ def pass_rate_along(
 
     Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
     """
-    base = float(rate("base_rate", base_rate))
+    base = float(open_rate("base_rate", base_rate))
     integers("valid", valid, at_least=1), integers("invalid", invalid, at_least=1)
     real("beta", beta, at_least=0)
     choice("divergence", divergence.name, (REVERSE_KL.name, FORWARD_KL.name))
@@ -159,8 +168,8 @@ def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
     """The nodes between two numbers and their weights, on a last axis."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)
     unit = (np.arange(_PANELS)[:, None] + (points + 1) / 2).ravel() / _PANELS
-    length = trailing(stop - start, 1)
-    return trailing(start, 1) + length * unit, length * np.tile(weights / 2, _PANELS) / _PANELS
+    length = add_axes(stop - start, 1)
+    return add_axes(start, 1) + length * unit, length * np.tile(weights / 2, _PANELS) / _PANELS
 
 
 def _normalised(validity: Values, group_size: int, answers: Values, baseline: str) -> Values:
@@ -168,7 +177,7 @@ def _normalised(validity: Values, group_size: int, answers: Values, baseline: st
     integers("group_size", group_size, at_least=2)
     uneven = np.asarray(answers) % group_size != 0
     if uneven.any():
-        wrong = first(answers, uneven)
+        wrong = first_bad(answers, uneven)
         raise argument_error("answers", int(wrong), f"a multiple of group_size = {group_size}")
     if baseline != "mean":
         raise argument_error("baseline", baseline, "'mean' with group_size: the group's mean is subtracted")
@@ -201,7 +210,7 @@ def stationary_spread(
     Source: ours, entries `sampling_noise`.
     """
     choice("form", form, _STATIONARY_FORMS)
-    base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
+    base_rate, beta, step = open_rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
     answers = integers("answers", answers, at_least=1)
     require_common_shape(base_rate=base_rate, beta=beta, step=step, answers=answers)
     deviation = np.sqrt(step * beta / answers) * _stationary_kl(base_rate, beta)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax, softmax
 
-from ..numeric.arrays import Array, Scalars, one, positive, real
+from ..numeric.arrays import Array, Scalars, positive, real, scalar
 from ..stationary import answer_probabilities, filtered_policy
 from ..stationary.token import Tables, next_token_tables, verifier
 from ..support.errors import argument_error, choice
@@ -27,7 +27,7 @@ def at_time(beta: Schedule, time: float) -> float:
         value = beta(time) if callable(beta) else beta
     except TypeError as error:
         raise argument_error("beta", beta, f"a number, or a function of the time ({error})") from error
-    return one("beta", real("beta", value, at_least=0, below=MOST))
+    return scalar("beta", real("beta", value, at_least=0, below=MOST))
 
 
 def rising_times(times: Scalars) -> np.ndarray:
@@ -90,7 +90,7 @@ def flow(
     if moments[-1] == 0:
         return [begun] * len(moments)
     if step is not None or rollouts.stale:
-        size = one("step", positive("step", 0.0 if step is None else step))
+        size = scalar("step", positive("step", 0.0 if step is None else step))
         return [run.policy(theta) for theta in _stepped(run, joined(begun), moments, size)]
     solution: Any = solve_ivp(
         run.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10

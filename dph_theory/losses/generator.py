@@ -1,4 +1,9 @@
-"""The rehearsal loss: an f-divergence in generator form, on samples of a reference or its correct part."""
+"""The rehearsal loss: an f-divergence in generator form, on samples of a reference or its correct part.
+
+The losses of the authors' release stand beside it as their code computes them, clamps and overflow included.
+"""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -7,7 +12,11 @@ from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
 from ..support.errors import choice
 from .inputs import LEVELS, TokenMask, Tokens, token_batch
-from .reductions import FunctionWithSlope, at_level, weighted_sum, weights, working_dtype
+from .kl_terms import ESTIMATORS
+from .reductions import FunctionWithSlope, at_level, reduced, weighted_sum, weights, working_dtype
+
+Loss = Callable[..., Tensor]
+"""Some of (log_pi, log_ref, log_old, advantages, mask), each (batch, tokens), by name -> a scalar."""
 
 
 def generator_loss(
@@ -58,3 +67,42 @@ def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
 def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
     """log(pi/ref), 0 where both masses are 0."""
     return torch.where(log_pi == log_ref, 0.0, log_pi - log_ref)
+
+
+def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The released rehearsal loss `forward`: u - 1 - log u, u = pi/ref, log u within +-20, the result +-10.
+
+    log_pi, log_ref, mask (batch, tokens); returns the mean over tokens, in nats. Source: li2025choice, the
+    released code.
+
+    >>> float(released_forward(torch.zeros(1, 1), torch.tensor([[-30.0]]), torch.ones(1, 1)))
+    10.0
+    """
+    return reduced(ESTIMATORS["k3"].clamped(torch, log_ref - log_pi, 20.0, 10.0), mask, "token_mean")
+
+
+def released_half_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The released rehearsal loss `js`: the same with (pi + ref)/2 for pi, one of the two halves of JS.
+
+    Shapes, value and source as `released_forward`.
+    """
+    return released_forward(torch.log((torch.exp(log_ref) + torch.exp(log_pi)) / 2), log_ref, mask)
+
+
+def released_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The released rehearsal loss `js_low_var`: u log u - (u+1) log((u+1)/2), u log u a product.
+
+    Shapes, value and source as `released_forward`; nan where u overflows or is 0.
+    """
+    u = torch.exp(log_pi - log_ref)
+    return reduced(u * torch.log(u) - (u + 1) * torch.log((u + 1) / 2), mask, "token_mean")
+
+
+def released_alpha(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The released rehearsal loss `alpha`: (u^(1-a) - (1-a) u - a)/(a (a-1)) at a = 0.2, by a power of u.
+
+    Shapes, value and source as `released_forward`; nan where u overflows.
+    """
+    u, alpha = torch.exp(log_pi - log_ref), 0.2
+    values = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
+    return reduced(values, mask, "token_mean")

@@ -14,7 +14,7 @@ TokenMask: TypeAlias = Tensor
 """True (or 1) at the tokens that count, shape (batch, tokens); what stands elsewhere may be anything."""
 
 LEVELS = ("token", "sequence")
-REDUCTIONS = ("token_mean", "sequence_mean", "sum")
+REDUCTIONS = ("token_mean", "sequence_mean", "sum", "sequence_sum")
 
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:

@@ -12,13 +12,13 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
 from ..support.errors import argument_error
-from ..trainers.kl_terms import KL_FORMS
-from ..trainers.objective import Objective
-from ..trainers.parts import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS
-from .exploration import group_advantages, informative_groups, ppo_clip_loss
+from .advantages import group_advantages, informative_groups
 from .generator import generator_loss
 from .inputs import floats
+from .kl_terms import KL_FORMS
+from .objective import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS, Objective
 from .penalty import kl_penalty
+from .policy_losses import ppo_clip_loss
 
 
 @dataclass(frozen=True)

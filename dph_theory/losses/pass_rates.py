@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..numeric.arrays import one, probability, real
+from ..numeric.arrays import probability, real, scalar
 from ..support.errors import argument_error
-from .exploration import check_groups
+from .advantages import check_groups
 
 MEMORY = 0.8
 """What a group leaves of the counts before it: the policy moves, so that old answers say less."""
@@ -35,7 +35,7 @@ class PassRates:
         correct = real("correct", correct, at_least=0)
         if correct.shape != answers.shape or correct.ndim != 1 or (correct > answers).any():
             raise argument_error("correct", correct.tolist(), f"a count a prompt, at most {answers.tolist()}")
-        self.memory = one("memory", probability("memory", memory))
+        self.memory = scalar("memory", probability("memory", memory))
         self.correct = torch.as_tensor(correct, dtype=torch.float64).clone()
         self.answers = torch.as_tensor(answers, dtype=torch.float64).clone()
 
@@ -55,6 +55,6 @@ class PassRates:
         much as they were many: a spike that Adam's second moment remembers. Where none was correct, whose
         advantages are zero, V counts as 1e-9. ValueError for a power outside of [0, 10).
         """
-        power = one("power", real("power", power, at_least=0, below=10))
+        power = scalar("power", real("power", power, at_least=0, below=10))
         rows = torch.as_tensor(prompts)
         return (self.correct[rows] / self.answers[rows]).clamp_min(1e-9) ** -power

@@ -1,13 +1,23 @@
-"""KL penalties on policy samples: estimators as a loss, differentiated, or in the reward, detached."""
+"""KL penalties on policy samples: those of this package, and those of trainers as their code computes them.
+
+`kl_penalty` cancels nothing and knows its slopes in closed form. `kl_term` computes the estimates of
+`kl_terms.ESTIMATORS` as trainers write them, clamps included: what overflows or cancels in their code does so
+here, because the audits report where. x = log(pi/ref) of a sampled token; tensors are (batch, tokens).
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..support.errors import choice
-from .generator import generator, log_ratio
+from .generator import Loss, generator, log_ratio
 from .inputs import TokenMask, Tokens, token_batch
-from .reductions import FunctionWithSlope, clear, weighted_sum, weights, working_dtype
+from .kl_terms import ESTIMATORS, TokenEstimate, bounded
+from .reductions import FunctionWithSlope, clear, reduced, weighted_sum, weights, working_dtype
 
 FORMS = ("loss", "reward")
 _FORWARD, _REVERSE = generator(FORWARD_KL, "normalised"), generator(REVERSE_KL, "normalised")
@@ -25,7 +35,7 @@ def kl_penalty(
 ) -> Tensor:
     """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
 
-    The estimator is one of `trainers.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
+    The estimator is one of `losses.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
     importance weight differentiated too, the only one to need log_old. As form "loss" a scalar,
     differentiable in log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and
     k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the penalties themselves, (batch,
@@ -34,7 +44,7 @@ def kl_penalty(
     log_old missing or superfluous, shapes that differ, integers, a batch with every token masked.
     Source: schulman2020kl; ours, entries `kl_estimators`.
     """
-    choice("estimator", estimator, ESTIMATORS)
+    choice("estimator", estimator, PENALTIES)
     choice("form", form, FORMS)
     tensors = {"log_pi": log_pi, "log_ref": log_ref}
     if (estimator == "k3_corrected") != (log_old is not None):
@@ -44,7 +54,7 @@ def kl_penalty(
     if log_old is not None:
         tensors["log_old"] = log_old
     mask = token_batch(mask, **tensors)
-    function, dtype = ESTIMATORS[estimator], working_dtype(*tensors.values())
+    function, dtype = PENALTIES[estimator], working_dtype(*tensors.values())
     if form == "reward":
         return function(*(clear(tensor.detach(), mask, dtype) for tensor in tensors.values()))[0]
     return weighted_sum(function, mask, weights(mask, "token", reduction, dtype), *tensors.values())
@@ -80,5 +90,108 @@ def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
     return torch.where((factor == 0) | (root == 0), 0.0, root * (root * factor))
 
 
-ESTIMATORS: dict[str, FunctionWithSlope] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
-"""What `kl_terms.KL_FORMS` puts into the loss, without cancellation; each vanishes where pi = ref."""
+PENALTIES: dict[str, FunctionWithSlope] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
+"""Value and slope of those `kl_terms.KL_FORMS` that stand in the loss, without cancellation."""
+
+
+class _Term(NamedTuple):
+    """A batch's tensors and the clamped estimate that a place puts into a loss."""
+
+    log_pi: Tensor
+    log_ref: Tensor
+    log_old: Tensor
+    mask: Tensor
+    estimate: TokenEstimate
+    inner: float | None
+    outer: float | None
+
+    @property
+    def x(self) -> Tensor:
+        return self.log_pi - self.log_ref
+
+    @property
+    def value(self) -> Tensor:
+        return self.estimate.clamped(torch, self.x, self.inner, self.outer)
+
+    @property
+    def cost(self) -> Tensor:
+        """The estimate held fixed."""
+        return clear(self.value.detach(), self.mask > 0, self.x.dtype)
+
+    @property
+    def ratio(self) -> Tensor:
+        return torch.exp(self.log_pi - self.log_old)
+
+    @property
+    def answer_ratio(self) -> Tensor:
+        """The geometric mean of an answer's ratios."""
+        moved = clear(self.log_pi - self.log_old, self.mask > 0, self.x.dtype)
+        return torch.exp(moved.sum(dim=-1, keepdim=True) / self.mask.sum(dim=-1, keepdim=True))
+
+    @property
+    def clamped_product(self) -> Tensor:
+        """The ratio times the estimate, clamped after; where x is clamped the ratio is held fixed too."""
+        ratio = self.ratio
+        if self.inner is not None:
+            ratio = torch.where(self.x.abs() <= self.inner, ratio, ratio.detach())
+        return bounded(ratio * self.estimate.clamped(torch, self.x, self.inner), self.outer)
+
+
+_OF_TOKENS: Mapping[str, Callable[[_Term], Tensor]] = MappingProxyType(
+    {
+        "loss": lambda t: t.value,
+        "straight through": lambda t: t.x**2 / 2 - (t.x**2 / 2).detach() + t.value.detach(),
+        "ratio": lambda t: t.ratio * t.value,
+        "held ratio": lambda t: t.ratio.detach() * t.value,
+        "score": lambda t: t.ratio * t.value,
+        "clamped ratio": lambda t: t.clamped_product,
+        "clamped score": lambda t: t.clamped_product,
+        "answer ratio": lambda t: t.answer_ratio * t.value,
+        "ratio, held estimate": lambda t: t.ratio * t.cost,
+        "reward": lambda t: t.log_pi * t.cost.sum(dim=-1, keepdim=True),
+        "reward to go": lambda t: t.log_pi * t.cost.flip(-1).cumsum(-1).flip(-1),
+        "own reward": lambda t: t.log_pi * t.cost,
+        "sampler": lambda t: 2 * t.value,
+    }
+)
+PLACES = tuple(_OF_TOKENS)
+"""How an estimate enters the loss: in it; its value with the gradient of x^2/2; times pi/old (differentiated,
+held fixed, as the score e^(log pi - sg log pi), clamped after the product, one ratio an answer, or
+with the estimate held fixed and summed over tokens); or as a cost of the policy gradient, summed over tokens:
+the whole answer's, each token's with those that follow, or its own. "sampler": twice the estimate to old."""
+_SUMMED = ("ratio, held estimate", "reward", "reward to go", "own reward", "sampler")
+_WITH_OLD = ("ratio", "held ratio", "clamped ratio", "answer ratio", "ratio, held estimate")
+
+
+def kl_term(
+    place: str, estimator: str = "k3", *, inner: float | None = None, outer: float | None = None
+) -> Loss:
+    """A KL term as trainers write it: an estimate of a token, its clamps, and how it enters the loss.
+
+    Parameters: `place`, one of PLACES (say "loss", or "ratio" for pi/old times the estimate); `estimator`,
+    one of `kl_terms.ESTIMATORS`; x is clamped to +-`inner` and the estimate to +-`outer` (in the places
+    "clamped ratio" and "clamped score" the product is). Returns a function of some of (log_pi, log_ref,
+    log_old, mask), each (batch, tokens), to a scalar in nats. Raises ValueError for another place or
+    estimator. Source: schulman2020kl; the trainers' code, see `dph_theory.losses.kl_terms`.
+
+    >>> k3 = kl_term("loss", "k3")
+    >>> k3(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2))
+    tensor(0.)
+    """
+    choice("place", place, PLACES)
+    choice("estimator", estimator, ESTIMATORS)
+    reduction = "sequence_sum" if place in _SUMMED else "token_mean"
+
+    def off_policy(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
+        batch = _Term(log_pi, log_ref, log_old, mask, ESTIMATORS[estimator], inner, outer)
+        return reduced(_OF_TOKENS[place](batch), mask, reduction)
+
+    def on_policy(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+        return off_policy(log_pi, log_ref, log_pi.detach(), mask)
+
+    def to_sampler(log_pi: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
+        return off_policy(log_pi, log_old, log_old, mask)
+
+    if place == "sampler":
+        return to_sampler
+    return off_policy if place in _WITH_OLD else on_policy

@@ -34,6 +34,7 @@ def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> 
     "sum": 1. "token_mean": 1 / tokens of the batch (yu2025dapo), at either level, so that for an additive
     term such as -log u both levels agree. "sequence_mean": the mean over rows that have tokens, of the
     row's mean over its tokens (shao2024grpo) at the token level, of its one term at the sequence level.
+    "sequence_sum": the mean over rows of the row's sum.
     """
     choice("reduction", reduction, REDUCTIONS)
     one = torch.ones((), dtype=dtype, device=mask.device)
@@ -43,7 +44,14 @@ def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> 
         return one / mask.sum()
     tokens = mask.sum(dim=1, keepdim=True)
     rows = one / (tokens > 0).sum()
-    return rows / tokens.clamp(min=1) if level == "token" else rows
+    divides = level == "token" and reduction == "sequence_mean"
+    return rows / tokens.clamp(min=1) if divides else rows
+
+
+def reduced(values: Tensor, mask: Tensor, reduction: str) -> Tensor:
+    """The scalar that values (batch, tokens) become by a reduction, for autograd to differentiate."""
+    counts = mask > 0
+    return (clear(values, counts, values.dtype) * weights(counts, "token", reduction, values.dtype)).sum()
 
 
 def at_level(level: str, mask: TokenMask, *tensors: Tokens) -> tuple[TokenMask, list[Tensor]]:

@@ -49,7 +49,7 @@ def is_number(entry: Any, kind: type = Number) -> bool:
     return isinstance(entry, kind | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
-def first(array: Any, bad: Any) -> Any:
+def first_bad(array: Any, bad: Any) -> Any:
     """The first offending entry, as a plain number."""
     array, bad = np.broadcast_arrays(array, bad)
     entry = array[bad].ravel()[0]
@@ -90,7 +90,7 @@ def real(
     if bad.any():
         left = f"({above}" if above is not None else f"[{at_least}" if at_least is not None else "(-inf"
         right = f"{below})" if below is not None else f"{at_most}]" if at_most is not None else "inf)"
-        raise argument_error(name, first(array, bad), f"every value must lie in {left}, {right}")
+        raise argument_error(name, first_bad(array, bad), f"every value must lie in {left}, {right}")
     return array
 
 
@@ -104,12 +104,12 @@ def positive(name: str, value: Any) -> np.ndarray:
     return real(name, value, above=0, below=np.inf)
 
 
-def rate(name: str, value: Any) -> np.ndarray:
+def open_rate(name: str, value: Any) -> np.ndarray:
     """Probabilities in the open interval (0, 1)."""
     return real(name, value, above=0, below=1)
 
 
-def one(name: str, array: np.ndarray) -> float:
+def scalar(name: str, array: np.ndarray) -> float:
     """The only number of an array that was checked."""
     if array.ndim:
         raise argument_error(name, array, "one number")
@@ -132,12 +132,12 @@ def integers(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.
     array = real(name, value, at_least=at_least)
     bad = np.floor(array) != array
     if bad.any():
-        raise argument_error(name, first(array, bad), f"whole numbers, at least {at_least}")
+        raise argument_error(name, first_bad(array, bad), f"whole numbers, at least {at_least}")
     limit = _WHOLE_BELOW if exact else _LARGEST_WHOLE
     large = (array >= limit) & (exact or array > limit)
     if large.any():
         why = "whole numbers below 2^53: float64 does not hold all beyond" if exact else "at most 2^63"
-        raise argument_error(name, first(array, large), why)
+        raise argument_error(name, first_bad(array, large), why)
     if not exact:
         array = np.minimum(array, np.nextafter(float(limit), 0))
     return np.asarray(array).astype(np.int64)
@@ -155,12 +155,12 @@ def distribution(name: str, value: Any) -> np.ndarray:
         raise argument_error(name, value, "needs a last axis of outcomes")
     negative = array < 0
     if negative.any():
-        raise argument_error(name, first(array, negative), "probabilities are not negative")
+        raise argument_error(name, first_bad(array, negative), "probabilities are not negative")
     total, tolerance = array.sum(axis=-1), _tolerance(value)
     excess = total - 1
     off = abs(excess) > tolerance
     if off.any():
-        by = float(first(excess, off))
+        by = float(first_bad(excess, off))
         index = np.argwhere(off)[0]
         where = f" at batch index {tuple(map(int, index))}" if index.size else ""
         raise ValueError(

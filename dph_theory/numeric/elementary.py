@@ -20,12 +20,12 @@ _IN_FLOAT32 = 8
 """How many of them float32 can tell from all: up to x^9, whose successor is 2e-9 of the sum."""
 
 
-def trailing(value: Any, axes: int) -> Values:
+def add_axes(value: Any, axes: int) -> Values:
     """The value with that many axes of length one appended, to broadcast a batch against its outcomes."""
     return np.asarray(value)[(..., *(None,) * axes)]
 
 
-def only(values: Values, where: Values) -> Values:
+def masked(values: Values, where: Values) -> Values:
     """The values where the condition holds, zero elsewhere."""
     return np.where(where, values, 0.0)
 

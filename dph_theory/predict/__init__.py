@@ -1,7 +1,7 @@
 """What a run's settings will do: the pass rates that they lead to, and when.
 
 `configuration_of` reads the settings of nine trainers; the KL terms and what they converge
-to stand in `dph_theory.trainers.kl_terms`.
+to stand in `dph_theory.losses.kl_terms`.
 """
 
 import lazy_loader

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..losses.kl_terms import ENDS, KLTerm
+from ..losses.objective import Objective, Weight
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..trainers.kl_terms import ENDS, KLTerm
-from ..trainers.objective import Objective
-from ..trainers.parts import Weight
 from .settings import TrainerSettings
 
 
@@ -101,7 +100,6 @@ UNPENALISED = "none: no KL to the base"
 NOWHERE = (
     "nothing of the base: the pass rate tends to 1, and sampling noise decides which correct answers stay"
 )
-FOLLOWS = "the reference follows the policy: there is no fixed base to converge near"
 UNGROUPED = "the settings do not say how many answers a prompt has"
 BOTH = "of the sum of a KL in the loss and one in the reward no stationary policy is known"
 TRAP = (
@@ -137,22 +135,18 @@ def configured(
         kl = None
         stationary_kl, selects, reason = f"not known: {BOTH}", "not known", BOTH
     elif acting and kl is not None:
-        stationary_kl, selects = kl.stationary_kl, kl.selects
-        reason = "" if kl.divergence is not None else f"where it stops is not known ({kl.stationary_kl})"
+        stationary_kl, selects, reason = kl.stationary_kl, kl.selects, kl.unknown
     if acting and divides_kl:
         warnings = [*warnings, TRAP]
         reason = reason or "the KL is std-normalised along with the rewards"
-    if weight.scale is None:
-        reason = reason or f"the advantage is {weight.words}"
+    why = unpredicted or reason or weight.unknown
     return Configuration(
         trainer=settings.trainer,
         version=settings.version,
         penalty=" + ".join(penalty for _, _, penalty in on) or "none",
         stationary_kl=stationary_kl,
         selects=selects,
-        objective=Objective(
-            weight, term=kl, coefficient=coefficient, unpredicted=unpredicted or reason, **optimised
-        ),
+        objective=Objective(weight, term=kl, coefficient=coefficient, unpredicted=why, **optimised),
         inert=tuple(inert),
         warnings=tuple(warnings),
         not_read=tuple(not_read),

@@ -7,10 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..support.errors import argument_error, meant
+from ..support.errors import argument_error, closest_name
+from ..support.record import flat
 from . import readers
 from .configuration import UNGROUPED, Configuration
-from .run_files import ConfiguredRun, flat, matching
+from .run_files import ConfiguredRun, matching
 from .sampling import with_sampling
 from .settings import COMMIT, TrainerSettings, default_at, version_parts
 
@@ -237,7 +238,9 @@ def with_change(
         return None
 
 
-def needed(change: Mapping[str, Any], suffices: Callable[[Mapping[str, Any]], bool]) -> dict[str, Any]:
+def minimal_change(
+    change: Mapping[str, Any], suffices: Callable[[Mapping[str, Any]], bool]
+) -> dict[str, Any]:
     """A change without the settings that it does not need."""
     for name in [*change]:
         without = {other: value for other, value in change.items() if other != name}
@@ -249,7 +252,7 @@ def trainer_named(name: str) -> str:
     """One of `READERS`, whatever the case; ValueError names the one meant."""
     if name.lower() in READERS:
         return name.lower()
-    near, allowed = meant(name.lower(), tuple(READERS)), f"one of {', '.join(READERS)}"
+    near, allowed = closest_name(name.lower(), tuple(READERS)), f"one of {', '.join(READERS)}"
     raise argument_error("trainer", name, f"{allowed}; is {near} meant?" if near else allowed)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..losses.objective import UNDIVIDED
 from ..numeric.arrays import Scalars, probability
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import readable
 from ..support.table import Table
-from ..trainers.parts import UNDIVIDED
 from .configuration import Configuration
 
 MOST_OF_THE_WAY = 0.99

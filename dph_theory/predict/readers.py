@@ -6,25 +6,27 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..support.errors import argument_error
-from ..trainers.kl_terms import KLTerm, term
-from ..trainers.parts import (
+from ..losses.kl_terms import KLTerm, term
+from ..losses.objective import (
     ALONE,
     ANSWERS,
     BEST,
     BY_MEAN,
     CENTRED,
     DIVIDED,
+    DIVIDED_BY_BATCH,
     LEARNED,
     LEFT_OUT,
     LEFT_OUT_DIVIDED,
     MIXED,
     RAW,
+    REASONS,
     SUMS,
     TOKENS,
     TRL_LOSS_TYPES,
     Weight,
 )
+from ..support.errors import argument_error
 from .configuration import Configuration, configured
 from .settings import TrainerSettings
 
@@ -60,8 +62,7 @@ def trl(settings: TrainerSettings) -> Configuration:
     place = "loss"
     if corrected:
         place = "answer ratio" if level == "sequence" else "ratio"
-    batch = Weight(f"the group's mean subtracted, {MIXED.words}")
-    scales = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
+    scales = {"group": DIVIDED, "batch": DIVIDED_BY_BATCH, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
     loss_type = settings.word("loss_type", "dapo", TRL_LOSS_TYPES)
     vllm = settings.on("use_vllm")
     mode = "nothing"
@@ -69,7 +70,6 @@ def trl(settings: TrainerSettings) -> Configuration:
         modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
         mode = settings.word("vllm_importance_sampling_mode", "sequence_mask", modes)
     quantile = settings.number("top_entropy_quantile", 1)
-    masked = f"top_entropy_quantile={quantile:g}: the tokens left out have the KL's gradient and no reward's"
     of_kl = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
     return configured(
         settings,
@@ -80,7 +80,7 @@ def trl(settings: TrainerSettings) -> Configuration:
         updates=settings.count("num_iterations", 1) * trl_parts(settings),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else settings.inert("beta = 0", *of_kl),
-        unpredicted=masked if quantile < 1 else "",
+        unpredicted=REASONS["quantile"].format(quantile) if quantile < 1 else "",
         warnings=[
             *(["vLLM's correction weighs the policy's term, not the KL"] if vllm and beta > 0 else []),
             *(["TRL logs no kl at beta = 0: it loads no reference"] if beta == 0 else []),

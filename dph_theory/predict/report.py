@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
+from ..losses.objective import UNDIVIDED, Objective
 from ..support.table import Table
-from ..trainers.objective import Objective
-from ..trainers.parts import UNDIVIDED
 from .configuration import Configuration
 from .prediction import MOST_OF_THE_WAY, Prediction
 from .settings import flag

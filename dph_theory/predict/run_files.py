@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import argument_error
+from ..support.record import flat
 
 if TYPE_CHECKING:
     from .configuration import Configuration
@@ -76,15 +77,6 @@ def overridden(words: Sequence[str], settings: Mapping[str, Any] = {}) -> dict[s
         else:
             raise argument_error("setting", word, "NAME=VALUE, such as beta=0.04")
     return changed
-
-
-def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings, their names joined by dots."""
-    settings: dict[str, Any] = {}
-    for name, inner in value.items():
-        nested = isinstance(inner, Mapping) and inner
-        settings |= flat(inner, f"{prefix}{name}.") if nested else {f"{prefix}{name}": inner}
-    return settings
 
 
 def scalar(text: str) -> Any:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..trainers.kl_terms import KLTerm
-from .configuration import FOLLOWS, Configuration
+from ..losses.kl_terms import KLTerm
+from ..losses.objective import REASONS
+from .configuration import Configuration
 from .settings import TrainerSettings, flag
 
 EVERYWHERE = "policy and reference"
@@ -122,7 +123,7 @@ def _truncation(run: _Sampling) -> Iterator[Effect]:
             f"without a KL the pass rate at full sampling ends {end}; with one the prediction is valid only "
             "where nothing is left out"
         )
-        why = "rollouts leave tokens out that the KL would retain" if run.penalised else ""
+        why = REASONS["truncation"] if run.penalised else ""
         yield Effect(run.assignments(*(role for role in acts if acts[role])), words, unpredicted=why)
 
 
@@ -147,7 +148,7 @@ def _reference(run: _Sampling) -> Iterator[Effect]:
             f"converged, beta acts as beta/(1 + {mixup:g} m). Many retain the base's correct answers in its "
             "proportions, whether the KL is of tokens or of answers, at a pass rate that tends to 1"
         )
-        yield Effect(run.assignments("follows"), words, unpredicted=FOLLOWS)
+        yield Effect(run.assignments("follows"), words, unpredicted=REASONS["reference"])
 
 
 def _masks(run: _Sampling) -> Iterator[Effect]:
@@ -156,8 +157,8 @@ def _masks(run: _Sampling) -> Iterator[Effect]:
             "a truncated answer has no gradient and still counts in its group's mean: nothing limits how "
             "often answers are truncated, which can grow; watch it"
         )
-        why = "truncated answers are masked: what their share converges to is not known"
-        yield Effect(run.assignments("masks"), words, unpredicted=why if run.penalised else "")
+        why = REASONS["masks"] if run.penalised else ""
+        yield Effect(run.assignments("masks"), words, unpredicted=why)
     if run.get("length") is not None:
         words = "the reward is of the answer as it is cut there: correct, and short enough"
         yield Effect(run.assignments("length"), words, moves=False)
@@ -176,8 +177,7 @@ def _rewards(run: _Sampling) -> Iterator[Effect]:
             "the weighted sum r is maximised: with the KL of the answer in the reward a e^(r/beta), in which "
             "what another reward likes gains on correct answers if it weighs more than correctness"
         )
-        why = "correctness is not the reward, or not alone"
-        yield Effect(run.assignments("weights"), effect, unpredicted=why)
+        yield Effect(run.assignments("weights"), effect, unpredicted=REASONS["rewards"])
 
 
 def _age(run: _Sampling) -> Iterator[Effect]:
@@ -200,8 +200,7 @@ def _entropy(run: _Sampling) -> Iterator[Effect]:
             "an entropy bonus is a KL to the uniform policy: it lifts what is rare, incorrect answers too, "
             "and retains nothing of the base. Entropy rises with it; no stored run has one"
         )
-        why = "the entropy bonus changes where training converges"
-        yield Effect(run.assignments("entropy"), words, unpredicted=why)
+        yield Effect(run.assignments("entropy"), words, unpredicted=REASONS["entropy"])
 
 
 def _dropped(run: _Sampling) -> Iterator[Effect]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..support.errors import argument_error, meant
+from ..support.errors import argument_error, closest_name
 from .run_files import Unknown, matching
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class TrainerSettings:
         value = self.get(name, default)
         word = str(value) if str(value) in allowed else str(value).lower()
         if word not in allowed:
-            name, near = self.prefix + name, meant(word, allowed)
+            name, near = self.prefix + name, closest_name(word, allowed)
             if near and len(word) <= _SHORT and len(near) == len(word) and sorted(near) != sorted(word):
                 near = None
             hint = f"; is {near} meant?" if near else ""
@@ -141,7 +141,9 @@ class TrainerSettings:
             listed = value in plain[name] if name in plain else bool(matching(harmless, [name]))
             off = value in _OFF or str(value).lower() in ("none", "null", "false")
             off = off and name not in plain and name not in typed
-            near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless, *clips})
+            near = (
+                None if name in plain else closest_name(name, {*self.names_read, *plain, *harmless, *clips})
+            )
             hint = "" if near is None else f"; is {flag(near)} meant?"
             why = "not known" if isinstance(value, Unknown) else "not read"
             message = f"{assignment(name, value)} ({why}{hint})"

@@ -1,6 +1,6 @@
 """What stored runs retained of Pass@k: what a run like them may expect, and which settings retained more.
 
-`measured.json` is made from the stored records (docs/measured.py).
+`measured.json` holds rows of the stored records; a test compares them.
 """
 
 import json
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..trainers.kl_terms import KL_FORMS
-from ..trainers.parts import UNDIVIDED
+from ..losses.kl_terms import KL_FORMS
+from ..losses.objective import UNDIVIDED
 from .configuration import UNGROUPED, Configuration
-from .interpretation import READERS, needed, with_change
+from .interpretation import READERS, minimal_change, with_change
 
 GAIN = 0.02
 """Advice retains at least this much more of Pass@k."""
@@ -269,6 +269,6 @@ def advice(
         for kl_settings in reader.retains:
             change = {**kl_settings, reader.coefficient: row.strength}
             if like(change, row):
-                fewest = needed(change, partial(like, row=row))
+                fewest = minimal_change(change, partial(like, row=row))
                 return {name: value for name, value in fewest.items() if settings.get(name) != value}, row
     return None

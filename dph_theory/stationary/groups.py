@@ -14,8 +14,8 @@ from types import MappingProxyType
 import numpy as np
 from scipy import special
 
-from ..numeric.arrays import Scalars, is_number, one, probability, real
-from ..numeric.elementary import Values, trailing
+from ..numeric.arrays import Scalars, is_number, probability, real, scalar
+from ..numeric.elementary import Values, add_axes
 from ..support.errors import argument_error, choice
 
 FARTHEST_LOGIT = 36.0
@@ -66,7 +66,7 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
     gains, validity = _gains(group_size, scale, 0.0), probability("validity", validity)
     correct = np.arange(group_size)
     # The integral of a binomial probability is an incomplete beta function over G.
-    parts = special.betainc(correct + 1, group_size - correct, trailing(validity, 1)) / group_size
+    parts = special.betainc(correct + 1, group_size - correct, add_axes(validity, 1)) / group_size
     return (parts * gains).sum(axis=-1)
 
 
@@ -91,7 +91,7 @@ def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
 def success_weights(trials: int, rate: Values) -> np.ndarray:
     """The probabilities of 0 .. trials successes, (..., trials + 1)."""
     # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.
-    right, rate = np.arange(trials + 1), trailing(rate, 1)
+    right, rate = np.arange(trials + 1), add_axes(rate, 1)
     if trials <= _MOST_TRIALS:
         return _binomials(trials) * rate**right * (1 - rate) ** (trials - right)
     log_binomials = -special.betaln(trials - right + 1, right + 1) - np.log(trials + 1)
@@ -117,7 +117,7 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
     choice("scale", scale, SCALES)
     return _gains_of(
-        int(group_size), scale, one("epsilon", real("epsilon", epsilon, at_least=0, below=np.inf))
+        int(group_size), scale, scalar("epsilon", real("epsilon", epsilon, at_least=0, below=np.inf))
     )
 
 

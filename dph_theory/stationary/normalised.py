@@ -11,7 +11,7 @@ import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars, positive, probability, rate
+from ..numeric.arrays import Array, Scalars, open_rate, positive, probability
 from ..numeric.elementary import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
@@ -153,7 +153,7 @@ def _rise(
 ) -> Callable[[Values], Values]:
     """alpha_G(mu)/beta minus the penalty's gradient, by logit mu: positive where the pass rate grows."""
     require_smooth(divergence)
-    base, strength = rate("base_rate", base_rate), 1 / positive("beta", beta)
+    base, strength = open_rate("base_rate", base_rate), 1 / positive("beta", beta)
     if base.ndim or strength.ndim:
         raise argument_error("base_rate, beta", (base_rate, beta), "one number each")
     start = logit(base)

@@ -14,7 +14,7 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, require_common_shape
-from ..numeric.elementary import Values, normalised, trailing
+from ..numeric.elementary import Values, add_axes, normalised
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -45,7 +45,7 @@ def best_response(
     """
     reference, value = distribution("reference", reference), finite("value", value)
     beta = positive("beta", beta)
-    require_common_shape(reference=reference, value=value, beta=trailing(beta, 1))
+    require_common_shape(reference=reference, value=value, beta=add_axes(beta, 1))
     return respond(reference, value, beta, divergence).policy
 
 
@@ -55,7 +55,7 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     reference, value = np.broadcast_arrays(reference, value)
     best = np.where(reference > 0, value, -np.inf).max(axis=-1, keepdims=True)
     with np.errstate(over="ignore"):
-        drop = np.where(reference > 0, np.minimum(value - best, 0.0), 0.0) / trailing(beta, 1)
+        drop = np.where(reference > 0, np.minimum(value - best, 0.0), 0.0) / add_axes(beta, 1)
     reference = np.broadcast_to(reference, drop.shape)
     if divergence == REVERSE_KL:
         weight = reference * np.exp(drop)

@@ -20,13 +20,13 @@ from ..numeric.arrays import (
     distribution,
     integers,
     mask,
-    one,
     positive,
     probability,
     real,
     require_common_shape,
+    scalar,
 )
-from ..numeric.elementary import Values, normalised, trailing
+from ..numeric.elementary import Values, add_axes, normalised
 from ..support.errors import argument_error
 from ..tokens import joint
 from .sequence import sequence_policy
@@ -35,7 +35,7 @@ from .token import PolicySolver, Tables, conditionals, next_token_tables, tree
 
 def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
     """The tables with logits divided by the temperature T > 0, pi(.|s)^(1/T) normalised; shapes stay."""
-    power = 1 / one("temperature", positive("temperature", temperature))
+    power = 1 / scalar("temperature", positive("temperature", temperature))
     return [_powered(table, power) for table in next_token_tables("tables", tables, None)]
 
 
@@ -51,9 +51,9 @@ def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: floa
     top_p; of these those of at least min_p times the likeliest's. Of equal tokens the first is the likelier.
     Raises ValueError for a top_p outside (0, 1], a min_p outside [0, 1], a top_k below 0.
     """
-    share = one("top_p", real("top_p", top_p, above=0, at_most=1))
-    least = one("min_p", probability("min_p", min_p))
-    count = int(one("top_k", integers("top_k", top_k, at_least=0)))
+    share = scalar("top_p", real("top_p", top_p, above=0, at_most=1))
+    least = scalar("min_p", probability("min_p", min_p))
+    count = int(scalar("top_k", integers("top_k", top_k, at_least=0)))
     return [_cut(table, share, count, least) for table in next_token_tables("tables", tables, None)]
 
 
@@ -109,8 +109,8 @@ def policy_after_resets(
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
-    trainings = int(one("rounds", integers("rounds", rounds, at_least=1)))
-    share = one("mixup", real("mixup", mixup, above=0, at_most=1))
+    trainings = int(scalar("rounds", integers("rounds", rounds, at_least=1)))
+    share = scalar("mixup", real("mixup", mixup, above=0, at_most=1))
     policy = solver(base, valid, beta, **options)
     for _ in range(trainings - 1):
         pairs = zip(base, policy, strict=True)
@@ -132,7 +132,7 @@ def rewarded_policy(
     values = real("rewards", rewards)
     setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
     with np.errstate(divide="ignore"):
-        logits = np.log(joint(setting.base)) + values / trailing(setting.beta, setting.length)
+        logits = np.log(joint(setting.base)) + values / add_axes(setting.beta, setting.length)
     axes = tuple(range(-setting.length, 0))
     return conditionals(np.exp(logits - logits.max(axis=axes, keepdims=True)), setting.length, setting.base)
 
@@ -166,11 +166,11 @@ def masked_policy(
     if in_loss:
         # V e^{V/b} = A1 e^{1/b}, by Wright's omega, which never overflows.
         rate = beta * wrightomega(np.log(right / beta) + 1 / beta)
-        inside = np.where(finished, base * np.exp((valid - trailing(rate, 1)) / trailing(beta, 1)), 0.0)
+        inside = np.where(finished, base * np.exp((valid - add_axes(rate, 1)) / add_axes(beta, 1)), 0.0)
         cut = np.where(finished, 0.0, base)
-        return inside + cut * trailing((1 - inside.sum(axis=-1)) / cut.sum(axis=-1), 1)
-    share = trailing(valid.sum(axis=-1) / finished.sum(axis=-1), 1)
-    gain = np.where(finished, (valid - share) / trailing(beta, 1), 0.0)
+        return inside + cut * add_axes((1 - inside.sum(axis=-1)) / cut.sum(axis=-1), 1)
+    share = add_axes(valid.sum(axis=-1) / finished.sum(axis=-1), 1)
+    gain = np.where(finished, (valid - share) / add_axes(beta, 1), 0.0)
     return normalised(base * np.exp(gain - gain.max(axis=-1, keepdims=True)))
 
 

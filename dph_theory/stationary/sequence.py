@@ -6,8 +6,8 @@ import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, require_common_shape
-from ..numeric.elementary import Values, trailing
+from ..numeric.arrays import Array, Scalars, first_bad, open_rate, positive, probability, require_common_shape
+from ..numeric.elementary import Values, add_axes
 from ..support.errors import argument_error
 from ..tokens import joint
 from .response import require_smooth, respond, slope
@@ -31,7 +31,7 @@ def sequence_policy(
     masses = np.stack(split, axis=-1)
     policy = respond(masses, np.array([1.0, 0.0]), setting.beta, divergence).policy
     ratio = policy / np.where(masses > 0, masses, 1.0)
-    valid_ratio, invalid_ratio = (trailing(ratio[..., i], setting.length) for i in (0, 1))
+    valid_ratio, invalid_ratio = (add_axes(ratio[..., i], setting.length) for i in (0, 1))
     tilted = answers * np.where(setting.valid, valid_ratio, invalid_ratio)
     return conditionals(tilted, setting.length, setting.base)
 
@@ -58,12 +58,12 @@ def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REV
     `sequence_penalties`.
     """
     require_smooth(divergence)
-    base_rate, validity = rate("base_rate", base_rate), probability("validity", validity)
+    base_rate, validity = open_rate("base_rate", base_rate), probability("validity", validity)
     require_common_shape(base_rate=base_rate, validity=validity)
     floor = slope_at_zero(divergence)
     bad = (validity <= base_rate) | ((validity == 1) & np.isinf(floor))
     if bad.any():
-        raise argument_error("validity", first(validity, bad), "above the base rate, and below one")
+        raise argument_error("validity", first_bad(validity, bad), "above the base rate, and below one")
     return 1 / pass_rate_drive(base_rate, validity, divergence)
 
 

@@ -9,7 +9,7 @@ from ..binary_reward import ExcessKL, excess_kl, filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, booleans, positive, real
-from ..numeric.elementary import Values, normalised, trailing
+from ..numeric.elementary import Values, add_axes, normalised
 from ..numeric.roots import rising_root
 from ..support.errors import argument_error
 from ..tokens import checked_tables, flat, joint
@@ -183,7 +183,7 @@ def token_policy(
     lacking = setting.valid.astype(float) - 1.0
     policy: list[np.ndarray] = []
     for t in reversed(range(setting.length)):
-        table = respond(setting.base[t], lacking, trailing(setting.beta, t), divergence).policy
+        table = respond(setting.base[t], lacking, add_axes(setting.beta, t), divergence).policy
         policy.insert(0, table)
         lacking = (table * lacking).sum(axis=-1)
     return policy
@@ -211,10 +211,10 @@ def answer_mean_policy(
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
         weights = np.broadcast_to(weight, verdicts.shape)
-        values = weights * (verdicts - trailing(validity, setting.length))
+        values = weights * (verdicts - add_axes(validity, setting.length))
         policy: list[np.ndarray] = []
         for base in reversed(tables):
-            response = weighed_response(base, values, trailing(beta, base.ndim - 1) * weights, divergence)
+            response = weighed_response(base, values, add_axes(beta, base.ndim - 1) * weights, divergence)
             policy.insert(0, response)
             values, weights = ((response * part).sum(axis=-1) for part in (values, weights))
         return policy

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from .errors import argument_error, meant
+from .errors import argument_error, closest_name
 
 CHECKED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 """The configuration of every part of a file: no unknown key, no value of another type, finite numbers."""
@@ -30,7 +30,7 @@ def build(kind: type[Kind], values: Any, where: str) -> Kind:
     return cast(Kind, _validated(kind, values, where))
 
 
-def arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner: str = "") -> dict[str, Any]:
+def typed_arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner: str = "") -> dict[str, Any]:
     """The values as keyword arguments of the annotated types, or an error as of `build`.
 
     With `owner`, what the arguments belong to, an unknown key's error names that instead of all known keys.
@@ -58,7 +58,7 @@ def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: Validati
     if first["type"] in _UNKNOWN:
         *parents, key = keys
         names = _field_names(kind, parents)
-        near = meant(key, names)
+        near = closest_name(key, names)
         hint = f"; did you mean {near!r}?" if near else ""
         allowed = f"a field of {owner}" if owner else f"one of {sorted(names)}"
         return argument_error(f"{name.removesuffix(key)}key", key, f"{allowed}{hint}")

@@ -21,7 +21,7 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise argument_error(name, value, f"one of {', '.join(names)}")
 
 
-def meant(name: str, names: Collection[str]) -> str | None:
+def closest_name(name: str, names: Collection[str]) -> str | None:
     """The known name that this one is all but: a slip away, or two in a name of eight letters and more.
 
     Of names with dots the part after the last one counts letters: none may be wrong in one of two. A known

@@ -24,16 +24,25 @@ def replacing(path: Path) -> Iterator[Path]:
     path = path.resolve()
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
+        with naming(path):
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
-            # A full disk's error has no path of its own.
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the path in an OSError that has none of its own, as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.connection import Connection
@@ -46,7 +46,7 @@ def run_jobs(
     *,
     workers: int | None = None,
     one_torch_thread: bool = False,
-    finish_begun: bool = False,
+    on_late: Callable[[Job, Result], None] | None = None,
     on_death: Callable[[Job, BaseException], Result] | None = None,
     context: BaseContext | None = None,
 ) -> Iterator[tuple[Job, Result]]:
@@ -55,8 +55,8 @@ def run_jobs(
     `function` and the jobs must be picklable. The first error is raised here, unless `on_death` turns what a
     job raised, or the death of its process, into a result. Ctrl-C reaches only this process. After an error,
     an interruption or an early end of the iteration, what has not begun is cancelled, and what has begun is
-    ended, or finished first if `finish_begun`. If this process is killed, its workers end too. `context` may
-    be one that is `prepared`.
+    ended; or finished first where `on_late` takes its result. If this process is killed, its workers end too.
+    `context` may be one that is `prepared`.
     """
     if not jobs:
         return
@@ -70,22 +70,24 @@ def run_jobs(
         initializer=_start_worker,
         initargs=(watched, one_torch_thread),
     )
+    futures: dict[Future[Result], Job] = {}
     with watched, alive:
         try:
             with _interrupts_held():
                 futures = {pool.submit(function, job): job for job in jobs}
-            for future in as_completed(futures):
-                error = future.exception() if on_death else None
-                yield (
-                    futures[future],
-                    on_death(futures[future], error) if on_death and error else future.result(),
-                )
+            # What is yielded is forgotten; what stays was late.
+            for future in as_completed([*futures]):
+                job, error = futures.pop(future), future.exception() if on_death else None
+                yield job, on_death(job, error) if on_death and error else future.result()
         except BaseException:
-            if not finish_begun:
+            if on_late is None:
                 alive.close()
             raise
         finally:
             pool.shutdown(cancel_futures=True)
+            for future, job in futures.items():
+                if on_late and future.done() and not future.cancelled() and not future.exception():
+                    on_late(job, future.result())
 
 
 def in_order(

@@ -17,16 +17,24 @@ _LONGEST, _END = 8, 3
 """A sequence of more entries is shown by so many from either end."""
 
 
+def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested settings; the names are joined by dots."""
+    settings: dict[str, Any] = {}
+    for name, inner in value.items():
+        nested = isinstance(inner, Mapping) and inner
+        settings |= flat(inner, f"{prefix}{name}.") if nested else {f"{prefix}{name}": inner}
+    return settings
+
+
 def as_json(value: Any, digits: int | None = None) -> Any:
     """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
 
-    A field's key is its name, or the "alias" in its metadata. With `digits`, floats are rounded to so many
-    significant digits.
+    With `digits`, floats are rounded to so many significant digits.
     """
     if is_dataclass(value):
         entries = [(field, getattr(value, field.name)) for field in fields(value)]
         stored = [(field, entry) for field, entry in entries if not (entry is None is field.default)]
-        return {field.metadata.get("alias", field.name): as_json(entry, digits) for field, entry in stored}
+        return {field.name: as_json(entry, digits) for field, entry in stored}
     if isinstance(value, dict):
         return {key: as_json(entry, digits) for key, entry in value.items()}
     if isinstance(value, list | tuple):

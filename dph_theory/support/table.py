@@ -8,24 +8,27 @@ import io
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape as html_escape
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
-class Estimate:
-    """A number, or an array of numbers, with a confidence interval [low, high] and the method behind it."""
+class Interval(Generic[T]):
+    """A number, or an array of numbers, with its confidence interval [low, high] and the method behind it."""
 
-    value: Any
-    low: Any
-    high: Any
-    method: str = ""
+    value: T
+    low: T
+    high: T
+    method: str = field(default="", kw_only=True)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         """Iterate over value, low and high."""
         return iter((self.value, self.low, self.high))
 
@@ -39,6 +42,8 @@ class Estimate:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
+Estimate: TypeAlias = Interval[float]
+"""A number with its confidence interval."""
 Cell: TypeAlias = str | float | Estimate | None
 """A word, a number with or without its interval, or None for what is not known."""
 DIGITS = 4
@@ -128,7 +133,7 @@ class Table:
 
     def _wide(self) -> list[list[Cell]]:
         """The head and the rows, an interval in three columns."""
-        wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.head))]
+        wide = [any(isinstance(row[i], Interval) for row in self.rows) for i in range(len(self.head))]
         lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
         lines += [[bounds(cell) for cell in row] for row in self.rows]
         many = [3 if has else 1 for has in wide]
@@ -142,7 +147,7 @@ def written(cell: Cell) -> str:
     """
     if cell is None:
         return "–"
-    if isinstance(cell, Estimate):
+    if isinstance(cell, Interval):
         value, low, high = (rounded(bound, decimals(cell)) for bound in (cell.value, cell.low, cell.high))
         return f"{value} [{low}, {high}]"
     return cell if isinstance(cell, str) else rounded(cell, None)
@@ -150,7 +155,7 @@ def written(cell: Cell) -> str:
 
 def decimals(cell: Cell) -> int | None:
     """The decimals that an interval warrants; None for significant digits."""
-    if not isinstance(cell, Estimate):
+    if not isinstance(cell, Interval):
         return None
     sides = [s for s in (cell.value - cell.low, cell.high - cell.value) if 1e-12 < s < math.inf]
     return max(0, 1 - math.floor(math.log10(min(sides)))) if sides else None
@@ -166,4 +171,4 @@ def rounded(value: float, places: int | None) -> str:
 
 def bounds(cell: Cell) -> tuple[str | float | None, ...]:
     """A cell's value, and its interval where it has one."""
-    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Interval) else (cell, None, None)

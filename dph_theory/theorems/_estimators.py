@@ -14,10 +14,10 @@ import sympy
 
 from ..binary_reward import filtered
 from ..fdivergence import FDivergence
+from ..losses.kl_terms import ESTIMATORS
 from ..numeric.compiled import compiled
-from ..numeric.elementary import Values, exp_remainder, log_ratio, trailing
+from ..numeric.elementary import Values, add_axes, exp_remainder, log_ratio
 from ..support.record import readable
-from ..trainers.kl_terms import ESTIMATORS
 from ._policies import expected_update
 from ._token_pairs import ratio_where
 
@@ -117,7 +117,7 @@ def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
 
 def _moments(distribution: Values, value: Values) -> Moments:
     mean = (distribution * value).sum(axis=-1)
-    return Moments(mean, (distribution * np.square(value - trailing(mean, 1))).sum(axis=-1))
+    return Moments(mean, (distribution * np.square(value - add_axes(mean, 1))).sum(axis=-1))
 
 
 def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | float) -> Values:
@@ -126,7 +126,7 @@ def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | fl
     On invalid outcomes it is -1/alpha. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*).
     Source: kruszewski2026whatever.
     """
-    target, power = filtered(base, valid), trailing(alpha, 1)
+    target, power = filtered(base, valid), add_axes(alpha, 1)
     paid = target > 0
     log_ratios = log_ratio(np.where(paid, target, 1.0), np.where(paid, pi, 1.0))
     return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)

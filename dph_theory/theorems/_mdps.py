@@ -16,7 +16,7 @@ from ..improvement import (
     worst_advantage,
 )
 from ..mdp import TabularMDP
-from ..numeric.elementary import Values, trailing
+from ..numeric.elementary import Values, add_axes
 from ..verification.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 
@@ -30,7 +30,7 @@ def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
     zero, one = 0 * tv, 1 + 0 * tv
     # The second action balances the first: no larger an advantage than eps while TV <= 1/2.
     gains = np.stack([-one, tv / (1 - tv), one], axis=-1)
-    r = trailing(eps, 2) * np.stack([gains, -gains], axis=-2)
+    r = add_axes(eps, 2) * np.stack([gains, -gains], axis=-2)
     stay, leave = np.stack([one, zero], axis=-1), np.stack([zero, one], axis=-1)
     P = np.stack([np.stack([stay, stay, leave], axis=-2), np.stack([leave] * 3, axis=-2)], axis=-3)
     old, new = np.stack([tv, 1 - tv, zero], axis=-1), np.stack([zero, 1 - tv, tv], axis=-1)
@@ -106,7 +106,7 @@ def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
         step = extreme(gamma, tv, 1 + 0 * tv)
 
         def mixed(centre: Values, free: Values) -> Values:
-            share = trailing(abs(away), free.ndim - 1)
+            share = add_axes(abs(away), free.ndim - 1)
             return (1 - share) * centre + share * free
 
         mdp = TabularMDP(

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL
-from ..numeric.elementary import Values, only, trailing
+from ..numeric.elementary import Values, add_axes, masked
 from ..verification.charts import chart, example, log_uniform, masks, simplex
 
 FOUR_ANSWERS = example(
@@ -27,13 +27,13 @@ PAIR_WITH_ZEROS = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
 
 def chosen_member(chosen: Values, family: Values) -> Values:
     """The chosen member itself, (..., outcomes); the even mixture of them if several are tied."""
-    return only(family, chosen[..., None]).sum(axis=-2) / chosen.sum(axis=-1)[..., None]
+    return masked(family, chosen[..., None]).sum(axis=-2) / chosen.sum(axis=-1)[..., None]
 
 
 def moved_onto_valid(policy: Values, valid: Values) -> Values:
     """The policy with its invalid mass moved to the first, valid outcome: it runs over all on Y1."""
     first = np.arange(policy.shape[-1]) == 0
-    return only(policy, valid) + only(trailing(valid_mass(policy, ~valid), 1), first)
+    return masked(policy, valid) + masked(add_axes(valid_mass(policy, ~valid), 1), first)
 
 
 def entropy(policy: Values) -> Values:

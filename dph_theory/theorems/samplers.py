@@ -48,7 +48,7 @@ import numpy as np
 from ..binary_reward import tilted
 from ..divergences import REVERSE_KL
 from ..finite_training import largest_stable_step
-from ..numeric.elementary import Values, normalised, only, trailing
+from ..numeric.elementary import Values, add_axes, masked, normalised
 from ..references import Source
 from ..stationary import best_beta, sequence_policy
 from ..tokens import sequences
@@ -63,7 +63,7 @@ TILTED_VALUE = ".4267407565366 .284493837691 .1732592434634 .115506162309"
 
 
 def powered(policy: Values, power: Values) -> Values:
-    return normalised(np.exp(np.log(policy) * trailing(power, policy.ndim - power.ndim)))
+    return normalised(np.exp(np.log(policy) * add_axes(power, policy.ndim - power.ndim)))
 
 
 def read_at_one(base: Values, valid: Values, beta: Values, temperature: Values) -> Values:
@@ -98,9 +98,9 @@ def tree_read_at_one(
 def tree_in_closed_form(
     first: Values, second: Values, valid: Values, beta: Values, temperature: Values
 ) -> Values:
-    gain = np.exp(verifier(first, valid) / trailing(beta, 2))
-    chance = (powered(second, 1 / temperature) * gain).sum(axis=-1) ** trailing(temperature, 1)
-    return sequences([normalised(first * chance), normalised(second * gain ** trailing(temperature, 2))])
+    gain = np.exp(verifier(first, valid) / add_axes(beta, 2))
+    chance = (powered(second, 1 / temperature) * gain).sum(axis=-1) ** add_axes(temperature, 1)
+    return sequences([normalised(first * chance), normalised(second * gain ** add_axes(temperature, 2))])
 
 
 def tree_at_another_beta(
@@ -131,7 +131,7 @@ def update_at_tilted(
 ) -> Values:
     """In logits, at p_beta, of answers drawn from the sampler: the KL in the reward, or k2 in the loss."""
     policy = tilted(base, valid, beta)
-    penalty = trailing(beta, 1) * np.log(policy / base)
+    penalty = add_axes(beta, 1) * np.log(policy / base)
     coefficient = centred(sampler, valid - penalty) if in_reward else centred(sampler, valid) - penalty
     return logit_update(policy, sampler * coefficient)
 
@@ -164,9 +164,9 @@ REWARD = theorem(
 
 def update_outside(policy: Values, nucleus: Values, advantage: Values, *, baseline: bool = True) -> Values:
     """The update of the logits that the sampler leaves out, with the mean advantage as baseline or none."""
-    sampler = normalised(only(policy, nucleus))
+    sampler = normalised(masked(policy, nucleus))
     coefficient = centred(sampler, advantage) if baseline else advantage
-    return only(logit_update(policy, sampler * coefficient), ~nucleus)
+    return masked(logit_update(policy, sampler * coefficient), ~nucleus)
 
 
 OUTSIDE = theorem(
@@ -302,7 +302,7 @@ def objective(policy: Values, base: Values, reward: Values, beta: Values) -> Val
 
 
 def value_less_distance(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
-    weight = base * np.exp(reward / trailing(beta, 1))
+    weight = base * np.exp(reward / add_axes(beta, 1))
     return beta * (np.log(weight.sum(axis=-1)) - REVERSE_KL(policy, normalised(weight)))
 
 
@@ -335,13 +335,13 @@ FINISHED = np.arange(5) < 4
 
 def odds(base: Values, valid: Values, beta: Values) -> Values:
     """Finished over cut, where the finished are p_beta and their logits' sum is the base's."""
-    mean = trailing(valid.sum(axis=-1), 1) / 4
-    weights = base * np.exp((valid - mean) / trailing(beta, 1))
-    return only(weights, FINISHED).sum(axis=-1) / base[..., -1]
+    mean = add_axes(valid.sum(axis=-1), 1) / 4
+    weights = base * np.exp((valid - mean) / add_axes(beta, 1))
+    return masked(weights, FINISHED).sum(axis=-1) / base[..., -1]
 
 
 def unshifted_odds(base: Values, valid: Values, beta: Values) -> Values:
-    return only(base * np.exp(valid / trailing(beta, 1)), FINISHED).sum(axis=-1) / base[..., -1]
+    return masked(base * np.exp(valid / add_axes(beta, 1)), FINISHED).sum(axis=-1) / base[..., -1]
 
 
 def odds_by_formula(base: Values, valid: Values, beta: Values) -> Values:

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..numeric.arrays import finite, integers, one, positive, real
+from ..numeric.arrays import finite, integers, positive, real, scalar
 from ..support.errors import argument_error
 from .flow import Kernel, Prompts, prompt_indices
 from .kernel import cosines, inner_products
@@ -30,7 +30,7 @@ def interpolated(
 
     Source: ours, entries `between_prompts`.
     """
-    ridge = one("ridge", real("ridge", ridge, at_least=0, below=np.inf))
+    ridge = scalar("ridge", real("ridge", ridge, at_least=0, below=np.inf))
     kernel = inner_products("kernel", kernel, positive=ridge == 0)
     places, change = prompt_indices("trained", trained, len(kernel)), finite("change", change)
     if change.shape != places.shape:
@@ -65,8 +65,8 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
     """
     kernel = inner_products("kernel", kernel)
     places = prompt_indices("candidates", candidates, len(kernel))
-    count = int(one("count", integers("count", count, at_least=1)))
-    ridge = one("ridge", positive("ridge", ridge))
+    count = int(scalar("count", integers("count", count, at_least=1)))
+    ridge = scalar("ridge", positive("ridge", ridge))
     if count > len(places):
         raise argument_error("count", count, f"from 1 to {len(places)}, the candidates")
     if (np.diag(kernel)[places] < 0).any():

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import softmax
 
-from ..numeric.arrays import Scalars, distribution, one, positive, probability, rate, real
+from ..numeric.arrays import Scalars, distribution, open_rate, positive, probability, real, scalar
 from ..numeric.elementary import Values
 from ..numeric.roots import rising_root
 from ..stationary.groups import SCALES, group_objective, group_weight, success_weights
@@ -60,7 +60,7 @@ def group_weighting(group_size: int, scale: str = "std") -> Weighting:
 
 def power_weighting(power: float) -> Weighting:
     """V^-p for p >= 0: the log of the pass rate at p = 1, the pass rate itself at 0. ValueError below 0."""
-    p = one("power", real("power", power, at_least=0, below=np.inf))
+    p = scalar("power", real("power", power, at_least=0, below=np.inf))
 
     def objective(rate: Values) -> Values:
         with np.errstate(divide="ignore"):
@@ -212,6 +212,6 @@ def useful_share(
     [[0.95, 0.918, 0.842], [0.439, 0.466, 0.552]]
     """
     part = probability("unsolvable", unsolvable)
-    rates = rate("pass_rate", pass_rate), rate("error_rate", error_rate)
+    rates = open_rate("pass_rate", pass_rate), open_rate("error_rate", error_rate)
     useful, useless = (weighting.weight(v) * v * (1 - v) for v in rates)
     return np.asarray((1 - part) * useful / ((1 - part) * useful + part * useless))

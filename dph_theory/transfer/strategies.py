@@ -13,7 +13,7 @@ import math
 
 from scipy.special import logit, xlog1py
 
-from ..numeric.arrays import SUM_TOLERANCE, integers, one, positive, rate, real
+from ..numeric.arrays import SUM_TOLERANCE, integers, open_rate, positive, real, scalar
 from ..support.errors import argument_error
 
 
@@ -32,14 +32,14 @@ def log_odds_with_kl(
     >>> [round(x, 4) for x in log_odds_with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
     [1.0, 0.7876]
     """
-    start = float(logit(one("share", rate("share", share))))
-    first = one("first_only", real("first_only", first_only, above=0, below=1))
-    second = one("second_only", real("second_only", second_only, above=0, below=1))
+    start = float(logit(scalar("share", open_rate("share", share))))
+    first = scalar("first_only", real("first_only", first_only, above=0, below=1))
+    second = scalar("second_only", real("second_only", second_only, above=0, below=1))
     if first + second > 1 + SUM_TOLERANCE:
         raise argument_error("second_only", second_only, f"at most 1 - first_only = {1 - first}")
-    beta, step = one("beta", positive("beta", beta)), one("step", positive("step", step))
-    half = one("beta step", real("beta step", beta * step, at_least=1e-300, below=4)) / 2
-    count = int(one("groups", integers("groups", groups, at_least=0)))
+    beta, step = scalar("beta", positive("beta", beta)), scalar("step", positive("step", step))
+    half = scalar("beta step", real("beta step", beta * step, at_least=1e-300, below=4)) / 2
+    count = int(scalar("groups", integers("groups", groups, at_least=0)))
     # Of 1 - half, which may be near 1 or negative, the power in logarithms.
     log_size = float(xlog1py(count, -min(half, 2 - half)))
     gone = 1 + math.exp(log_size) if half > 1 and count % 2 else -math.expm1(log_size)

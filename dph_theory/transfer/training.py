@@ -16,11 +16,11 @@ from jaxtyping import Float
 
 from ..coverage import exact_pass_at_k
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, booleans, integers, one, positive, real
+from ..losses.objective import Objective
+from ..numeric.arrays import Scalars, booleans, integers, positive, real, scalar
 from ..stationary.groups import SCALES, group_weight, mixed_share
 from ..stationary.response import require_smooth
 from ..support.errors import argument_error, choice
-from ..trainers.objective import Objective
 from .flow import prompt_indices
 from .kernel import AnswerKernel
 
@@ -58,11 +58,11 @@ class Hold:
             raise argument_error("prompts", self.prompts, "indices of prompts")
         object.__setattr__(self, "prompts", tuple(map(int, prompts)))
         require_smooth(self.divergence)
-        strength = one("strength", real("strength", self.strength, at_least=0, below=np.inf))
+        strength = scalar("strength", real("strength", self.strength, at_least=0, below=np.inf))
         object.__setattr__(self, "strength", strength)
-        one("correct_only", booleans("correct_only", self.correct_only))
+        scalar("correct_only", booleans("correct_only", self.correct_only))
         if self.answers is not None:
-            answers = one("answers", integers("answers", self.answers, at_least=1))
+            answers = scalar("answers", integers("answers", self.answers, at_least=1))
             object.__setattr__(self, "answers", int(answers))
 
 
@@ -89,9 +89,9 @@ class LinearisedMethod:
 
     def __post_init__(self) -> None:
         choice("scale", self.scale, SCALES)
-        size = int(one("group_size", integers("group_size", self.group_size, at_least=2)))
-        beta = one("beta", real("beta", self.beta, at_least=0, below=np.inf))
-        alpha = None if self.alpha is None else one("alpha", positive("alpha", self.alpha))
+        size = int(scalar("group_size", integers("group_size", self.group_size, at_least=2)))
+        beta = scalar("beta", real("beta", self.beta, at_least=0, below=np.inf))
+        alpha = None if self.alpha is None else scalar("alpha", positive("alpha", self.alpha))
         for name, number in (("group_size", size), ("beta", beta), ("alpha", alpha)):
             object.__setattr__(self, name, number)
         if beta and self.divergence is None:
@@ -99,7 +99,7 @@ class LinearisedMethod:
         if self.divergence is not None:
             require_smooth(self.divergence)
         for name in ("in_reward", "mean_over_mixed"):
-            one(name, booleans(name, getattr(self, name)))
+            scalar(name, booleans(name, getattr(self, name)))
         if not isinstance(self.holds, tuple) or not all(isinstance(hold, Hold) for hold in self.holds):
             raise argument_error("holds", self.holds, "a tuple of Hold")
 
@@ -188,12 +188,15 @@ def linearised_trainings(
     """
     choice("optimiser", optimiser, OPTIMISERS)
     explored = prompt_indices("trained", trained, len(kernel.names))
-    step, seed = one("step", positive("step", step)), int(one("seed", integers("seed", seed, at_least=0)))
-    steps = int(one("steps", integers("steps", steps, at_least=1)))
-    noise = bool(one("noise", booleans("noise", noise)))
+    step, seed = (
+        scalar("step", positive("step", step)),
+        int(scalar("seed", integers("seed", seed, at_least=0))),
+    )
+    steps = int(scalar("steps", integers("steps", steps, at_least=1)))
+    noise = bool(scalar("noise", booleans("noise", noise)))
     runs, rows = list[_TouchedAnswers](), [0]
     for method, number in methods:
-        seeds = int(one("seeds", integers("seeds", number, at_least=1)))
+        seeds = int(scalar("seeds", integers("seeds", number, at_least=1)))
         of_verdicts = method.alpha is None and not (method.in_reward and method.beta)
         if not noise and method.mean_over_mixed and not of_verdicts:
             allowed = "True for mixed groups whose rewards are others than 0 and 1"
@@ -243,7 +246,7 @@ class _TouchedAnswers:
             raise argument_error("trained", trained, "at least one prompt that is not held")
         self.explored, ends = explored, [*kernel.starts[1:], len(kernel.prompt)]
         most = int(explored.sum())
-        drawn = most if batch is None else one("batch", integers("batch", batch, at_least=1))
+        drawn = most if batch is None else scalar("batch", integers("batch", batch, at_least=1))
         self.batch = min(most, int(drawn))
         sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
         self.present = np.arange(sizes.max()) < sizes[:, None]

@@ -39,7 +39,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A bar an experiment, shares of its runs."""
-    axes = sheet.panels(height=1.1 + 0.22 * len(frame))
+    axes = sheet.panels(height=1.2 + 0.22 * len(frame))
     words = [EXPERIMENTS.get(str(name), str(name)) for name in frame.index]
     names = [f"{what} ({total})" for what, total in zip(words, frame.sum(axis=1), strict=True)]
     left = np.zeros(len(frame))
@@ -48,7 +48,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.barh(names, width, left=left, edgecolor=BLACK, linewidth=0.3, **style)
         left += width
     axes.invert_yaxis()
-    axes.set(xlabel="share of runs", ylabel="what is varied (runs)", xlim=(0, 1))
+    axes.set(xlabel="share of runs", ylabel="varied (runs)", xlim=(0, 1))
     sheet.legend([axes], 3)
 
 

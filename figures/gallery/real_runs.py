@@ -6,6 +6,7 @@ solved. Right: how often the strategy left on a prompt is the one most frequent 
 (dots), and how often after the strategies have been dealt anew to the runs that solve each prompt (strokes).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ from matplotlib.colors import ListedColormap
 
 from dph_theory.support.table import Table
 
-from ..frames import Records, tabled
+from ..frames import Records
 from ..style import BLUE, Sheet, rows
 
 NEEDS = ("real_runs",)
+MODELS = {"falcon1b": "Falcon3-1B", "qwen05b": "Qwen2.5-0.5B", "qwen3b": "Qwen-3B"}
+DOMAINS = {"graph_coloring": "graph colouring", "pantry_plan": "pantry", "mathir": "algebra"}
+DOMAINS |= {"countdown": "countdown", "python_factors": "Python factors"}
+LEVELS = {"level1": "", "level2": ", Level 2"}
 _SHADES = ("white", "#08306B", "#4A98C9", "#ABCFE6")
 """Of an unsolved prompt, and of strategies: as far apart in grey as in colour."""
 
@@ -28,7 +33,8 @@ def numbers(records: Records) -> dict[str, Any]:
     frame = pd.DataFrame(stored["groups"])
     frame = frame[~frame.replay & (frame.level == "level1") & frame.p_varied_holm.notna()]
     domains = frame.assign(words=[f"{row.model}, {row.domain.split('_')[0]}" for row in frame.itertuples()])
-    return {"left": np.array(stored["matrix"]["left"]), "measures": domains[domains.p_varied_holm < 0.05]}
+    matrix, measures = np.array(stored["matrix"]["left"]), domains[domains.p_varied_holm < 0.05]
+    return {"left": matrix, "measures": measures, "groups": [g for g in stored["groups"] if not g["replay"]]}
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
@@ -50,10 +56,28 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """The measures of each model and domain in which sampling noise shows."""
-    names = {"words": "model, domain", "own": "a run agrees", "pairs": "runs retain the same"}
-    names |= {"named": "same on other prompts", "named_shuffled": "shuffled", "varied": "variance over pairs"}
-    return tabled(numbers["measures"], names)
+    """The measures of each model and domain; in brackets what they would be by the base, or shuffled."""
+    rows = [
+        (
+            f"{MODELS[group['model']]}, {DOMAINS[group['domain']]}{LEVELS[group['level']]}",
+            f"{group['one_left']} of {group['solving']}",
+            _bracketed(group, "pairs", "least", "most", joined=" to "),
+            _bracketed(group, "named", "named_shuffled"),
+            _bracketed(group, "merit", "base_merit", "best_merit"),
+            "{base_pass_1:.2f} to {pass_1:.2f}, {base_any:.2f} to {any:.2f}".format(**group),
+        )
+        for group in numbers["groups"]
+    ]
+    head = ("model, domain", "one answer left", "two runs alike (pairs)", "as on other prompts (shuffled)")
+    return Table.from_rows((*head, "merit left (base, best)", "Pass@1, Pass@11"), rows)
+
+
+def _bracketed(group: Mapping[str, Any], name: str, *compared: str, joined: str = ", ") -> str:
+    """A number, and in brackets those beside it."""
+    if group.get(name) is None:
+        return "-"
+    numbers = [f"{group[other]:.2f}" for other in compared if group.get(other) is not None]
+    return f"{group[name]:.2f}" + (f" ({joined.join(numbers)})" if numbers else "")
 
 
 def claim(numbers: dict[str, Any]) -> bool:

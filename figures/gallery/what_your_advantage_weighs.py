@@ -31,7 +31,7 @@ DRAWN = {
 def numbers(records: Records) -> pd.DataFrame:
     """The weights of every published advantage in groups of GROUP, by every outcome: a column each."""
     from dph_theory.audit.advantage import tabulate, weight_of
-    from dph_theory.trainers.advantages import FORMS
+    from dph_theory.losses.advantages import FORMS
 
     weights: dict[str, Any] = {
         form.name: weight_of(tabulate(form.advantage, GROUP), V, drops_equal_groups=form.drops)

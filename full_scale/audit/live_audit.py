@@ -23,10 +23,11 @@ from trl.scripts.grpo import GRPOScriptArguments
 from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
-from dph_theory.predict.interpretation import configuration_of
-from dph_theory.support.checking import arguments as checked
+from dph_theory.support.checking import typed_arguments
 from dph_theory.support.errors import argument_error
 
+from ..recipe.objective import UNREAD, objective_of
+from ..recipe.settings import SETTINGS
 from ..tasks.llama import random_llama, word_level
 
 LOCAL_SETTINGS: Mapping[str, Any] = {
@@ -123,7 +124,9 @@ def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     script_fields = (*fields(GRPOScriptArguments), *fields(ModelConfig))
     script_names = {field.name for field in script_fields} | {"datasets"}
     settings = {name: value for name, value in document.items() if name not in script_names}
-    checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig")
+    typed_arguments(
+        dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig"
+    )
     return settings, tuple(sorted(document.keys() & script_names))
 
 
@@ -138,33 +141,27 @@ def audit_settings(
     """The audit of a trainer with these settings; errors as `audit_trainer`."""
     built_trainer, vllm = build_trainer(settings, trainer, config), bool(settings.get("use_vllm"))
     loss, name = trainer_loss(built_trainer, vllm=vllm), f"{trainer.__name__} ({built_trainer.loss_type})"
-    configuration, advantage = configuration_of(settings, "trl"), trainer_advantage(built_trainer)
-    updates = configuration.objective.updates or 1.0
+    advantage, updates = trainer_advantage(built_trainer), objective_of(settings).updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
         advantage=audit_advantage(advantage, group_size=built_trainer.num_generations, name=trainer.__name__),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(built_trainer, vllm, updates, (*configuration.moved_by, *configuration.not_read)),
+        notes=_notes(built_trainer, settings, updates),
     )
 
 
-IN_THE_LOSS = (
-    "delta",
-    "epsilon",
-    "epsilon_high",
-    "off_policy_mask_threshold",
-    "loss_type",
-    "vllm_importance_sampling",
+NOT_RUN_HERE = (
+    *("temperature", "top_p", "top_k", "min_p", "mask_truncated_completions", "reward_weights"),
+    *(name for name in UNREAD if name not in ("delta", "off_policy_mask_threshold")),
 )
-"""What `dph predict` does not read, or says to change the stationary policy, and the loss of the trainer
-here."""
+"""TRL's settings that may change the stationary policy and do not enter the loss of the trainer here."""
 
 
-def _notes(trainer: GRPOTrainer, vllm: bool, updates: float, unread: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if settings := ", ".join(setting for setting in unread if not setting.startswith(IN_THE_LOSS)):
-        notes.append(f"Not run here, may change what the run selects: {settings}.")
+def _notes(trainer: GRPOTrainer, settings: Mapping[str, Any], updates: float) -> tuple[str, ...]:
+    given, vllm = {name: settings.get(name) for name in NOT_RUN_HERE}, bool(settings.get("use_vllm"))
+    unread = [f"{name}={value}" for name, value in given.items() if value not in (None, SETTINGS[name])]
+    notes = [f"Not run here, may change what the run selects: {', '.join(unread)}."] if unread else []
     if updates > 1:
         batch = f"A batch is used for {updates:g} updates (on one process)"
         notes.append(f"{batch}: old policy samples are those of the later ones.")

@@ -14,6 +14,7 @@ from scipy import special
 
 from dph_theory import kappa
 from dph_theory.intervals import MeanEstimate, mean_estimate, smoothed_rate
+from dph_theory.meter import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
@@ -252,18 +253,11 @@ def frontier(measured: PairedSet) -> Frontier:
     """
     n = measured.base_correct.shape[1]
     kl = measured.log_ratio.mean(axis=1)
-    cost = jackknifed_cost(measured.correct, measured.smoothed_base_rate)
-    excess = kl - cost + math.log((n + 1) / (n + 0.5))
+    meter = excess_kl_estimate(
+        measured.correct, measured.log_ratio, np.zeros_like(measured.log_ratio), measured.smoothed_base_rate
+    )
+    excess = meter.excess + math.log((n + 1) / (n + 0.5))
     return Frontier(kl, kl - excess, excess, meter_bias(measured.correct.shape[1]))
-
-
-def jackknifed_cost(
-    correct: Bool[np.ndarray, "prompts samples"], rate: Float[np.ndarray, " prompts"]
-) -> Float[np.ndarray, " prompts"]:
-    """The cost kl(V || rate) that `dph_theory.losses.excess_kl_estimate` subtracts, without torch."""
-    n = correct.shape[1]
-    without_each = (correct.sum(axis=1, keepdims=True) - correct) / (n - 1)
-    return n * kappa(correct.mean(axis=1), rate) - (n - 1) * kappa(without_each, rate[:, None]).mean(axis=1)
 
 
 def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts"]:
@@ -295,7 +289,8 @@ def meter_bias(samples: int) -> float:
     correct samples (V on a grid of quantiles that is fine near 0, where the shortfall peaks at V ~ 1/n).
     """
     count = np.arange(samples + 1)
-    estimated = jackknifed_cost(np.arange(samples) < count[:, None], np.full(samples + 1, 0.5))
+    correct, zero = np.arange(samples) < count[:, None], np.zeros((samples + 1, samples))
+    estimated = -excess_kl_estimate(correct, zero, zero, np.full(samples + 1, 0.5)).excess
     rate = np.geomspace(1e-3 / samples, 0.5, 400)
     shares = special.comb(samples, count) * rate[:, None] ** count * (1 - rate[:, None]) ** (samples - count)
     return max(0.0, float((shares @ estimated - kappa(rate, 0.5)).max()))

@@ -7,9 +7,8 @@ import numpy as np
 
 from dph_theory import REVERSE_KL
 from dph_theory.intervals import mean_estimate
+from dph_theory.losses.objective import UNDIVIDED, Objective
 from dph_theory.stationary import group_weight, normalised_validity_at
-from dph_theory.trainers.objective import Objective
-from dph_theory.trainers.parts import UNDIVIDED
 
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearsal_target

@@ -311,7 +311,6 @@ class Comparison:
     def as_record(self) -> dict[str, Any]:
         """The record that is stored."""
         results = {key: value for key, value in as_json(self).items() if key != "runs"}
-        results["laws"] = results.pop("policies")
         config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy")
         findings = self.sentences()
         return record(KIND, seed=0, config=config, results=results, findings=findings, packages=packages)

@@ -16,13 +16,13 @@ from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, read_record, record
 
-from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel, stop_tokens
 from ..presampling.buffer import RehearsalRow
 from ..presampling.result import PACKAGES, Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import DISTRIBUTION, Recipe
+from ..sampling.answers import AnsweringModel, judged_answers, own_batches
 from ..storage.journal import SharedJournal
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Task, bound_to, matches
@@ -219,7 +219,7 @@ def _answer(
             if f"{name}/{batch}" not in journal:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
                 answered = Batch(tuple(answering.prompt_answers(chosen, seed)))
-                journal.append(f"{name}/{batch}", as_json(answered, DIGITS))
+                journal[f"{name}/{batch}"] = as_json(answered, DIGITS)
         before += len(examples)
 
 

@@ -17,11 +17,11 @@ from dph_theory.support.errors import RefusedError
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
 
-from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
+from ..sampling.answers import AnsweringModel, judged_answers, own_batches
 from ..storage.journal import SharedJournal
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
@@ -107,9 +107,9 @@ def presample(
     for batch, examples in own_batches(task.train, size, report, len(task.train)):
         key = str(batch)
         if key not in rolled:
-            rolled.append(key, rollouts.rolled(examples, batch))
+            rolled[key] = rollouts.rolled(examples, batch)
         if key not in split:
-            split.append(key, rollouts.split(examples, rolled[key], anchors, batch))
+            split[key] = rollouts.split(examples, rolled[key], anchors, batch)
     processes.wait_for_everyone()
     if processes.is_main_process:
         rolled.gather()
@@ -129,11 +129,8 @@ class _InitialRollouts(AnsweringModel):
 
     def rolled(self, examples: Sequence[Prompt], batch: int) -> dict[str, Any]:
         """A `RolledBatch` of some prompts, for its journal."""
-        chosen, drawn = (
-            self.recipe.presample,
-            self.drawn(examples, self.recipe.presample.k, "rollouts", batch),
-        )
-        groups = judged_answers(self.task, examples, drawn)
+        chosen = self.recipe.presample
+        groups = judged_answers(self.task, examples, self.drawn(examples, chosen.k, "rollouts", batch))
         rows = []
         for example, group in zip(examples, groups, strict=True):
             finished = [answer.token_ids for answer, score in group if score.correct and answer.finished]

@@ -11,11 +11,11 @@ import numpy as np
 from dph_theory.intervals import Rate
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.journal import difference_of
 from dph_theory.support.record import read_record, record
 
 from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
-from ..storage.journal import difference_of
 from ..storage.tensors import hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome

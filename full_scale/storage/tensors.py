@@ -14,7 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from dph_theory.support.errors import RefusedError
-from dph_theory.support.files import write_bytes
+from dph_theory.support.files import naming, write_bytes
 
 
 def write_tensors(
@@ -36,12 +36,8 @@ def storing(folder: Path) -> Iterator[None]:
     error does not say where.
     """
     try:
-        yield
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        # A full disk has no path of its own.
-        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
+        with naming(folder):
+            yield
     except RefusedError:
         raise
     except (RuntimeError, SafetensorError) as error:

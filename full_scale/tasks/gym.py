@@ -16,7 +16,7 @@ from ..recipe.schema import TaskConfig
 from .benchmarks import filled
 from .protocol import Prompt, Task
 from .verifiers.extract import last_marked
-from .verifiers.pool import Job, Limits, PooledVerifier, needed
+from .verifiers.pool import Job, Limits, PooledVerifier, required_fields
 from .verifiers.worker import JudgeOutcome
 
 MEMORY = 2**32
@@ -108,7 +108,7 @@ class GymVerifier(PooledVerifier):
 
     def job(self, example: Prompt, completion: str) -> Job | None:
         """The completion's answer, with the generator and the entry it is to, and the threshold."""
-        source, entry = needed(example, "source", "entry")
+        source, entry = required_fields(example, "source", "entry")
         answer = last_marked(completion)
         if answer is None:
             return None

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dph_theory.losses import ADVANTAGE_BASELINES
-from dph_theory.support.checking import arguments as checked
+from dph_theory.support.checking import typed_arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from ..presampling.result import Presampling
@@ -72,7 +72,7 @@ def arguments(
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
     method = setup(recipe.method, base_rates, recipe.train)
-    checked(KINDS, recipe.train, "train.", owner="GRPOConfig")
+    typed_arguments(KINDS, recipe.train, "train.", owner="GRPOConfig")
     vllm = recipe.sampling.backend == "vllm"
     merged = {
         **DEFAULTS,

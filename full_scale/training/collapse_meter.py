@@ -20,7 +20,7 @@ from transformers import TrainerCallback
 from trl import GRPOTrainer
 
 from dph_theory.finite_training import SmallNoiseWarning, excess_by_noise
-from dph_theory.losses import excess_kl_estimate
+from dph_theory.meter import ExcessKLEstimate, excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
@@ -128,10 +128,10 @@ class CollapseMeter(TrainerCallback):
         metrics["collapse/groups_left_out"].append(left_out)
         if len(groups):
             estimate = excess_of(groups, self.rate_samples)
-            kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), estimate.mean.item()
+            kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), estimate.mean
             means = {
                 "excess_kl": excess,
-                "excess_kl_se": estimate.mean_standard_error.item(),
+                "excess_kl_se": estimate.mean_standard_error,
                 "validity": groups[..., 0].mean().item(),
                 "kl": kl,
                 "cost": kl - excess,
@@ -217,7 +217,7 @@ def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
     return float(excess.mean())
 
 
-def excess_of(groups: Tensor, rate_samples: int | None = None) -> Any:
+def excess_of(groups: Tensor, rate_samples: int | None = None) -> ExcessKLEstimate:
     """The excess KL of groups as of `measured_groups`, with its standard error."""
-    rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
+    rewards, log_pi, log_ref, rates = groups.double().numpy().transpose(2, 0, 1)
     return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0], rate_samples=rate_samples)

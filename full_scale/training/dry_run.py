@@ -127,14 +127,12 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     method, arguments = _arguments(recipe, presampling, missing)
     with _noted(missing, "the model's configuration and tokenizer"):
         shape = _shape_of(recipe.model.path, json.dumps(recipe.model.lora and dict(recipe.model.lora)))
-    for package, extra, needed in (
-        ("vllm", "vllm", recipe.sampling.backend == "vllm"),
-        (launch.package, "deepspeed", launch.package is not None),
-    ):
-        if needed and importlib.util.find_spec(str(package)) is None:
-            missing.append(
-                f"the package {package}, which the recipe or the launch names: pip install -e '.[{extra}]'"
-            )
+    packages = {"vllm": recipe.sampling.backend == "vllm", launch.package: launch.package is not None}
+    missing += [
+        f"the package {package}, which the recipe or the launch names: pip install -e '.[{package}]'"
+        for package, is_used in packages.items()
+        if is_used and importlib.util.find_spec(str(package)) is None
+    ]
     prompts = None if task is None else len(task.train)
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
@@ -154,7 +152,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     # TRL checkpoints unless told otherwise, under either of the setting's two names.
     checkpoints = arguments.get("activation_checkpointing", given["gradient_checkpointing"])
     given["gradient_checkpointing"] = bool(checkpoints)
-    of_steps = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
+    of_steps: dict[str, Any] = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
     memory = shape and training_memory(shape, given, dtype=recipe.model.dtype, launch=launch, **of_steps)
     return DryRun(
         recipe=recipe.as_dict(),

@@ -51,10 +51,15 @@ def model_shape(config: ModelConfig) -> Shape:
             from peft import get_peft_model
 
             model = get_peft_model(model, lora)
-    counts = [(p.numel(), p.requires_grad * p.numel()) for p in model.parameters()]
-    inner = getattr(sizes, "intermediate_size", None) or 4 * sizes.hidden_size
-    widths = sizes.num_hidden_layers, sizes.hidden_size, inner, sizes.max_position_embeddings
-    return Shape(*map(sum, zip(*counts, strict=True)), *widths)
+    weights, inner = [*model.parameters()], getattr(sizes, "intermediate_size", None)
+    return Shape(
+        parameters=sum(p.numel() for p in weights),
+        trainable=sum(p.numel() for p in weights if p.requires_grad),
+        layers=sizes.num_hidden_layers,
+        hidden=sizes.hidden_size,
+        inner=inner or 4 * sizes.hidden_size,
+        context=sizes.max_position_embeddings,
+    )
 
 
 def training_memory(

@@ -1,7 +1,7 @@
 """Other baselines, and advantages that need the reference at hand: numbers in place of TRL's advantages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -12,7 +12,6 @@ from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
-from ..recipe.settings import SETTINGS
 from ..tasks.protocol import own_modules, source_of
 from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
@@ -106,8 +105,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
             self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
+        defaults = {field.name: field.default for field in fields(OnlineConfig)}
         values = {name: getattr(self.args, name) for name in ("baseline", "divided_by_mean", "rate_power")}
-        own = [f"{name}={value!r}" for name, value in values.items() if value != SETTINGS[name]]
+        own = [f"{name}={value!r}" for name, value in values.items() if value != defaults[name]]
         self._own_advantage = bool(own)
         if own:
             require_verdict_alone(self, own[0])
@@ -218,7 +218,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
-            excess = excess_of(groups, self.rate_samples).mean.item()
+            excess = excess_of(groups, self.rate_samples).mean
             last = self.carried["excess"] = 0.9 * last + 0.1 * excess
         return last
 

@@ -8,10 +8,10 @@ from datasets import Dataset
 from transformers import PrinterCallback
 
 from dph_theory.intervals import smoothed_rate
-from dph_theory.predict.run_files import flat
 from dph_theory.support.checking import build
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.progress import NotedProgress, silent
+from dph_theory.support.record import flat
 
 from ..models.generation import prompt_of
 from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config

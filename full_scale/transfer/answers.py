@@ -10,10 +10,9 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
-from ..models.generation import sample
-from ..recipe.schema import SamplingConfig
+from ..models.generation import Completion
 from ..tasks.benchmarks import DataRow
-from ..tasks.protocol import Prompt, Task, judged
+from ..tasks.protocol import Score
 
 Tokens = tuple[int, ...]
 
@@ -95,28 +94,21 @@ def likeliest(model: Any, prompt: Tokens, length: int, count: int) -> list[Token
     return beams
 
 
-def sampled_atoms(
-    model: Any, tokenizer: Any, task: Task, examples: Sequence[Prompt], prompts: Sequence[Sequence[int]],
-    sampling: SamplingConfig, count: int, own: int, seed: int,
-) -> Iterator[list[Atom]]:  # fmt: skip
-    """Of each prompt so many sampled answers: those drawn most often alone, the rest by correctness together.
+def sampled_atoms(answers: Sequence[tuple[Completion, Score]], own: int) -> list[Atom]:
+    """A prompt's judged answers: those drawn most often alone, the rest by correctness together.
 
     An answer that was drawn once can show its kind only: its own gradient is not what another draw has.
     """
-    drawn = sample(model, tokenizer, prompts, count, sampling, seed)
-    repeated = [example for example in examples for _ in range(count)]
-    scores = iter(judged(task.verifier, repeated, [answer.text for group in drawn for answer in group]))
-    for group in drawn:
-        verdicts = {answer.token_ids: next(scores).correct for answer in group}
-        times = Counter(answer.token_ids for answer in group)
-        alone = [tokens for tokens, n in times.most_common(own) if n > 1]
-        atoms = [Atom((tokens,), times[tokens] / count, verdicts[tokens]) for tokens in alone]
-        for correct in (True, False):
-            rest = [answer.token_ids for answer in group if answer.token_ids not in alone]
-            rest = [tokens for tokens in rest if verdicts[tokens] is correct]
-            if rest:
-                atoms.append(Atom(tuple(rest), len(rest) / count, correct))
-        yield atoms
+    verdicts = {answer.token_ids: score.correct for answer, score in answers}
+    times = Counter(answer.token_ids for answer, _ in answers)
+    alone = [tokens for tokens, n in times.most_common(own) if n > 1]
+    atoms = [Atom((tokens,), times[tokens] / len(answers), verdicts[tokens]) for tokens in alone]
+    for correct in (True, False):
+        rest = [answer.token_ids for answer, _ in answers if answer.token_ids not in alone]
+        rest = [tokens for tokens in rest if verdicts[tokens] is correct]
+        if rest:
+            atoms.append(Atom(tuple(rest), len(rest) / len(answers), correct))
+    return atoms
 
 
 def log_probs(model: Any, prompt: Sequence[int], answers: Sequence[Tokens]) -> Iterator[Tensor]:

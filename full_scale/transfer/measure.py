@@ -1,11 +1,11 @@
 """The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, kept as one file."""
 
-import json
 import math
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,16 +16,16 @@ import torch
 from peft import get_peft_model
 
 from dph_theory.support.errors import argument_error, choice
-from dph_theory.support.files import replacing, write_json
+from dph_theory.support.files import replacing
+from dph_theory.support.journal import Journal
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import versions
 from dph_theory.transfer import AnswerKernel
 from dph_theory.transfer.kernel import square_root
 
-from ..models.generation import prompt_tokens
 from ..models.load import LoadedModel, load, lora_config
 from ..recipe.schema import ModelConfig, Recipe
-from ..storage.journal import difference_of
+from ..sampling.answers import AnsweringModel, judged_answers
 from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
@@ -80,9 +80,7 @@ def measure_listed(
         "lora": config.lora,
         "wrong": wrong,
         "metric": metric,
-        "prompts": [
-            hash_values([listed.name, listed.set, listed.prompt, listed.right]) for listed in prompts
-        ],
+        "prompts": {i: hash_values([p.name, p.set, p.prompt, p.right]) for i, p in enumerate(prompts)},
     }
     trainable = _trainable(loaded.model, config)
     answers = sum(len(listed.right) + wrong + 1 for listed in prompts)
@@ -132,22 +130,21 @@ def measure_sampled(
     loaded = load(recipe.model, stop=recipe.sampling.stop)
     sets = {TRAIN: task.train, **task.evaluation}
     examples = [(name, example) for name in sets for example in sets[name][:limit]]
-    tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
+    trainable = _trainable(loaded.model, recipe.model)
+    answering = AnsweringModel(recipe, task, replace(loaded, model=trainable))
+    tokens = answering.prompts([example for _, example in examples])
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
         "metric": metric, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
-        "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
+        "prompts": {i: hash_values([name, e.id, tokens[i]]) for i, (name, e) in enumerate(examples)},
     }  # fmt: skip
-    trainable = _trainable(loaded.model, recipe.model)
     # Of the samples at most so many are alone, and the others one by correctness.
     work = _Work(trainable, path, identity, (own + 2) * len(examples), progress, say)
 
     def atoms(number: int) -> list[Atom]:
-        (_, example), prompt, seed = examples[number], tokens[number], recipe.seed + number
-        (measured,) = sampled_atoms(
-            trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
-        )
-        return measured
+        chosen = [examples[number][1]]
+        (group,) = judged_answers(task, chosen, answering.answers(chosen, samples, recipe.seed + number))
+        return sampled_atoms(group, own)
 
     pairs = [(tuple(prompt), partial(atoms, number)) for number, prompt in enumerate(tokens)]
     work.weigh([pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN])
@@ -181,26 +178,20 @@ class _Work:
             say([_room(path, answers, size)])
         self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.sketch = Sketch(size)
-        self.sizes = self.folder / "sizes.json"
-        begun = self.folder / "identity.json"
-        if begun.is_file() and (stored := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
-            changed, other = difference_of(self.identity, stored)
-            allowed = f"{self.folder} was begun with {other}; keep to that, or remove it to begin anew"
-            raise argument_error("kernel", changed, allowed)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(begun, self.identity)
-        sizes = json.loads(self.sizes.read_text(encoding="utf-8")) if self.sizes.is_file() else None
-        self.gradients = Gradients(model, self.sketch, sizes=sizes)
+        # What a line is of is in a file, whole before the line is written.
+        self.done = Journal(self.folder / "journal.jsonl", self.identity)
+        self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
     def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
         """Set the metric by some of the trained prompts, once for the kernel."""
         file = self.folder / "metric.npz"
-        if not file.is_file():
+        if "metric" not in self.done:
             places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
             groups = [(trained[i][0], trained[i][1]()) for i in places]
             matrices, kind = self.gradients.matrices, self.identity["metric"]
             settings = matrices, kind, len(trained), self.progress
             measured_metric(self.model, groups, *settings).save(file)
+            self.done["metric"] = file.name
         self.gradients.metric = Metric.load(file)
 
     def add_all(self, prompts: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
@@ -212,7 +203,7 @@ class _Work:
     def _add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
         """Measure a prompt, unless that is done."""
         file = self.folder / f"{number}.npz"
-        if file.is_file():
+        if file.name in self.done:
             return
         measured_atoms = atoms()
         rows, selves, shares = [], [], []
@@ -228,6 +219,7 @@ class _Work:
         correct = [atom.correct for atom in measured_atoms] + [False] * (len(rows) - len(measured_atoms))
         with replacing(file) as part, part.open("wb") as out:
             np.savez(out, rows=torch.stack(rows).numpy(), share=shares, self=selves, correct=correct)
+        self.done[file.name] = len(rows)
 
     def _measured(
         self, prompt: Tokens, atoms: Sequence[Atom]
@@ -239,8 +231,8 @@ class _Work:
                 self.model, prompt, [answer for atom in atoms for answer in atom.answers]
             ):
                 sketches += zip(self.gradients(scores), scores.tolist(), strict=True)
-        if not self.sizes.is_file():
-            write_json(self.sizes, self.gradients.sizes)
+        if "sizes" not in self.done:
+            self.done["sizes"] = self.gradients.sizes
         remaining = iter(sketches)
         for atom in atoms:
             count = len(atom.answers)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 import dph_theory
-from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, finite_training, losses, stationary
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, finite_training, losses, meter, stationary
 from dph_theory.audit import audit, audit_advantage, audit_metric
 from dph_theory.finite_training.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
 from dph_theory.improvement import pinsker_constant, stated_bound
@@ -140,7 +140,7 @@ CALLS = [
     (losses.kl_penalty, {"estimator": "k3", "log_pi": LOGS, "log_ref": LOGS, "mask": ROWS}),
     (losses.generator_loss, {"divergence": "forward_kl", "log_ratio": LOGS, "mask": ROWS}),
     (losses.ppo_clip_loss, {**PPO, "clip_low": 0.2, "clip_high": 0.28}),
-    (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
+    (meter.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
     (losses.group_advantages, {"rewards": LOGS}),
     (losses.informative_groups, {"rewards": LOGS}),
     (stationary.mixed_share, {"group_size": 8, "validity": 0.3}),

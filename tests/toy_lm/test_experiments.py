@@ -89,7 +89,8 @@ def test_a_run_is_a_record_that_says_what_was_computed_and_is_read_back_as_it_wa
 def test_a_run_repeats_and_the_resumable_one_makes_only_what_its_folder_lacks(name, made, folder):
     found, told = made(name)[0], []
     if ToyExperiment(name).is_resumable:
-        next(folder.iterdir()).unlink()
+        (journal,) = folder.iterdir()
+        journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
     assert run(name, folder, progress=lambda stage, *step: told.append(step)) == found
     assert told[0][0] == (3 if ToyExperiment(name).is_resumable else 0)
 

@@ -5,6 +5,8 @@ from functools import partial
 import pytest
 import torch
 
+from dph_theory.support.errors import RefusedError
+from dph_theory.support.journal import Journal
 from toy_lm.grid import run_grid
 from toy_lm.threads import one_thread
 
@@ -26,6 +28,11 @@ def quietly(made, jobs, folder=None, make=row, **options):
     return run_grid(partial(make, made), jobs, done=lambda *told: None, folder=folder, **options)
 
 
+def kept(folder):
+    (path,) = folder.iterdir()
+    return len(Journal(path, None))
+
+
 def test_rows_come_in_the_jobs_order_and_what_is_kept_is_told_at_once_and_not_made_again(tmp_path):
     made, told = [], []
     first = quietly(made, JOBS[:2], tmp_path / "runs")
@@ -40,7 +47,7 @@ def test_an_interruption_leaves_what_is_finished(tmp_path):
     made = []
     with pytest.raises(KeyboardInterrupt):
         quietly(made, JOBS, tmp_path, dying)
-    assert (made, len(list(tmp_path.iterdir()))) == (["one"], 1)
+    assert (made, kept(tmp_path)) == (["one"], 1)
     quietly(made, JOBS, tmp_path)
     assert made == list(JOBS)
 
@@ -49,24 +56,25 @@ def test_another_version_is_made_anew_and_the_old_row_stays(tmp_path):
     made = []
     for packages in (("numpy",), ("numpy", "scipy")):
         quietly(made, JOBS[:1], tmp_path, packages=packages)
-    assert (made, len(list(tmp_path.iterdir()))) == (["one", "one"], 2)
+    assert (made, kept(tmp_path)) == (["one", "one"], 2)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\xff"])
-def test_a_file_that_is_no_row_is_named_and_not_overwritten(tmp_path, text):
+def test_a_line_that_is_no_row_is_named_and_not_overwritten(tmp_path, text):
     quietly([], JOBS[:1], tmp_path)
     (path,) = tmp_path.iterdir()
-    path.write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match=rf"folder='{path}' is not allowed: a row in JSON"):
+    damaged = f"{path.read_text().splitlines()[0]}\n{text}\n"
+    path.write_text(damaged, encoding="latin-1")
+    with pytest.raises(RefusedError, match=rf"{path} is damaged, line 2"):
         quietly([], JOBS[:1], tmp_path)
-    assert path.read_text(encoding="latin-1") == text
+    assert path.read_text(encoding="latin-1") == damaged
 
 
 def test_processes_do_not_change_the_rows(tmp_path):
     jobs = ({"a": 1}, {"a": 2})
     for folder in (None, tmp_path):
         assert run_grid(dict, jobs, done=lambda *told: None, workers=2, folder=folder) == list(jobs)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert kept(tmp_path) == 2
 
 
 def test_threads_are_given_back_after_an_error_too(monkeypatch):

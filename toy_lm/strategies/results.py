@@ -145,7 +145,7 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
     return rows.reindex(list(PLACES), level="place")
 
 
-def meter(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warnings]:
+def meter_warnings(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warnings]:
     """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
     warnings = []
     for index, rise in enumerate(config.rises):
@@ -170,7 +170,7 @@ def findings(config: StrategiesConfig, results: Mapping[str, Any]) -> list[str]:
         "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row["name"], *row["pass_at_k_change"])
         for row in results["random_tasks"]
     )
-    warned = meter(config, results["sweep"])[1]
+    warned = meter_warnings(config, results["sweep"])[1]
     fallen = len(warned.fallen)
     return [
         f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO has {free_1} and {free_k}, DPH-F "

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import expit, log_expit
 
-from dph_theory.numeric.arrays import distribution, rate
+from dph_theory.numeric.arrays import distribution, open_rate
 from dph_theory.numeric.elementary import Values, logit
 from dph_theory.support.errors import argument_error
 
@@ -62,9 +62,9 @@ def task(
         )
     if (base == 0).any():
         raise argument_error("base", base, "every strategy needs some mass")
-    rate("easy_rate", easy_rate)
+    open_rate("easy_rate", easy_rate)
     return StrategiesTask(
-        weights, base, float(easy_rate), np.broadcast_to(rate("hard_rate", hard_rate), base.shape)
+        weights, base, float(easy_rate), np.broadcast_to(open_rate("hard_rate", hard_rate), base.shape)
     )
 
 

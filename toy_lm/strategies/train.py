@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from dph_theory import exact_pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
-from dph_theory.numeric.arrays import first
-from dph_theory.numeric.elementary import Values, trailing
+from dph_theory.numeric.arrays import first_bad
+from dph_theory.numeric.elementary import Values, add_axes
 from dph_theory.stationary import group_weight
 from dph_theory.support.errors import argument_error
 
@@ -32,9 +32,9 @@ class Measures(NamedTuple):
 
 def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarray) -> Values:
     """Pass@k averaged over prompts: outcomes (..., types, outcomes) give (...), with an array k (..., ks)."""
-    rates = trailing(pass_rates(outcomes), np.ndim(k))
+    rates = add_axes(pass_rates(outcomes), np.ndim(k))
     hit = exact_pass_at_k(rates, k)
-    return (trailing(task.weights, np.ndim(k)) * hit).sum(axis=-1 - np.ndim(k))
+    return (add_axes(task.weights, np.ndim(k)) * hit).sum(axis=-1 - np.ndim(k))
 
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
@@ -116,7 +116,7 @@ def train(
         bad = eta * anchor.divergence.curvature >= most
         if bad.any():
             raise argument_error(
-                "eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
+                "eta", first_bad(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
             )
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
     policy, course = start(task, batch), []

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...binary_reward import filtered, valid_mass
 from ...divergences import TOTAL_VARIATION
-from ...numeric.elementary import Values, only, trailing
+from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, masks, simplex
 from ...verification.statement import neighbour, scaled, theorem
@@ -47,8 +47,8 @@ DISTANCE = theorem(
 
 def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
-    invalid = trailing(valid_mass(policy, ~valid), 1)
-    return TOTAL_VARIATION(policy, only(policy, valid) + invalid * moved_onto_valid(other, valid))
+    invalid = add_axes(valid_mass(policy, ~valid), 1)
+    return TOTAL_VARIATION(policy, masked(policy, valid) + invalid * moved_onto_valid(other, valid))
 
 
 NEAREST = theorem(
@@ -85,9 +85,9 @@ def dimensions(base: Values, valid: Values) -> Values:
     centre = filtered(base, valid)[:, None, :]
     vertices = np.eye(outcomes)
     # Half-way from the centre to each valid vertex: maximisers too. Invalid rows are zeroed.
-    steps = np.where(trailing(valid, 1), (centre + vertices) / 2 - centre, 0.0)
+    steps = np.where(add_axes(valid, 1), (centre + vertices) / 2 - centre, 0.0)
     # A direction stays among the maximisers iff it sums to zero and vanishes on Y0.
-    constraints = np.where(trailing(~valid, 1), vertices, 0.0)
+    constraints = np.where(add_axes(~valid, 1), vertices, 0.0)
     constraints = np.concatenate([constraints, np.ones((len(valid), 1, outcomes))], axis=1)
     return np.stack([_rank(steps), outcomes - _rank(constraints)], axis=-1)
 

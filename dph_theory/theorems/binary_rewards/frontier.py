@@ -18,7 +18,7 @@ import numpy as np
 
 from ...binary_reward import bernoulli_kl, excess_kl, filtered, valid_mass
 from ...divergences import REVERSE_KL, TOTAL_VARIATION
-from ...numeric.elementary import Values, normalised, trailing
+from ...numeric.elementary import Values, add_axes, normalised
 from ...references import Source
 from ...verification.charts import chart, example, masks, simplex
 from ...verification.statement import neighbour, theorem
@@ -152,7 +152,7 @@ def frontier_and_distance(policy: Values, base: Values, valid: Values) -> Values
 def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
     """The base tilted by e^(v/beta) to the policy's pass rate: beta is negative below the base's own."""
     odds, base_odds = (valid_mass(q, valid) / valid_mass(q, ~valid) for q in (policy, base))
-    return normalised(np.where(valid, base * trailing(odds / base_odds, 1), base))
+    return normalised(np.where(valid, base * add_axes(odds / base_odds, 1), base))
 
 
 EQUALITY = theorem(

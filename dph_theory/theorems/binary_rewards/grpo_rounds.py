@@ -8,7 +8,7 @@ any.
 import numpy as np
 
 from ...binary_reward import mu_from_beta, valid_mass
-from ...numeric.elementary import Values, expit, logit, normalised, trailing
+from ...numeric.elementary import Values, add_axes, expit, logit, normalised
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
@@ -17,7 +17,7 @@ from .._policies import FOUR_ANSWERS
 
 def advantage(policy: Values, valid: Values) -> Values:
     """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
-    failures, successes = (trailing(valid_mass(policy, part), 1) for part in (~valid, valid))
+    failures, successes = (add_axes(valid_mass(policy, part), 1) for part in (~valid, valid))
     return np.where(valid, failures, -successes)
 
 
@@ -28,8 +28,8 @@ def deviation(policy: Values, valid: Values) -> Values:
 
 def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
     """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by e^{reward/beta}."""
-    gain = reward / trailing(beta, 1)
-    return normalised(base * np.exp(gain - trailing(np.max(gain, axis=-1), 1)))
+    gain = reward / add_axes(beta, 1)
+    return normalised(base * np.exp(gain - add_axes(np.max(gain, axis=-1), 1)))
 
 
 def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:

@@ -28,7 +28,7 @@ from ...finite_training.decision import (
     uniform_on_likeliest,
 )
 from ...finite_training.flow import flow
-from ...numeric.elementary import Values, normalised, only, trailing
+from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
 from ...stationary import answer_probabilities
 from ...tokens import joint
@@ -191,7 +191,7 @@ def unequal_pairs(base: Values, valid: Values) -> Values:
 
 def log_ratios(base: Values, valid: Values, theta: Values) -> Values:
     """The log of q_y/q_y' for every unequal pair (zero for the other pairs)."""
-    return only(theta[:, :, None] - theta[:, None, :], unequal_pairs(base, valid))
+    return masked(theta[:, :, None] - theta[:, None, :], unequal_pairs(base, valid))
 
 
 def starting_log_ratios(base: Values, valid: Values) -> Values:
@@ -216,7 +216,7 @@ RICHER = theorem(
 
 def poorer_over_richer(weights: Values, valid: Values, eps: Values) -> Values:
     policy = near_the_end(weights, valid, eps)
-    return only(policy[:, None, :] / policy[:, :, None], unequal_pairs(weights, valid))
+    return masked(policy[:, None, :] / policy[:, :, None], unequal_pairs(weights, valid))
 
 
 def limit_of_ratio(weights: Values, valid: Values) -> Values:
@@ -224,11 +224,11 @@ def limit_of_ratio(weights: Values, valid: Values) -> Values:
     top = np.where(valid, weights, 0).max(axis=-1, keepdims=True)
     lack = 1 / weights - 1 / top
     pairs = unequal_pairs(weights, valid)
-    return only(lack[:, :, None], pairs) / np.where(pairs, lack[:, None, :], 1.0)
+    return masked(lack[:, :, None], pairs) / np.where(pairs, lack[:, None, :], 1.0)
 
 
 def ratio_of_base(weights: Values, valid: Values) -> Values:
-    return only(weights[:, None, :] / weights[:, :, None], unequal_pairs(weights, valid))
+    return masked(weights[:, None, :] / weights[:, :, None], unequal_pairs(weights, valid))
 
 
 PLAIN_RATIOS = theorem(
@@ -253,7 +253,7 @@ PLAIN_RATIOS = theorem(
 
 def fisher_times_field(policy: Values, valid: Values) -> Values:
     """E_q[score (score . (v - V))], the Fisher information applied to v - V."""
-    return _fisher_times(policy, valid - trailing(valid_mass(policy, valid), 1))
+    return _fisher_times(policy, valid - add_axes(valid_mass(policy, valid), 1))
 
 
 def _fisher_times(policy: Values, direction: Values) -> Values:
@@ -261,7 +261,7 @@ def _fisher_times(policy: Values, direction: Values) -> Values:
     # Row y is the score of outcome y in logits, its indicator less q.
     score = np.eye(outcomes) - policy[:, None, :]
     along = (score * direction[:, None, :]).sum(axis=-1)
-    return (trailing(policy * along, 1) * score).sum(axis=-2)
+    return (add_axes(policy * along, 1) * score).sum(axis=-2)
 
 
 FIELD = theorem(
@@ -352,7 +352,7 @@ def penalised_flow(base: Values, valid: Values, time: Values, beta: Values) -> V
 
     def field(theta: Values, valid: Values) -> Values:
         policy = softmax(theta)
-        return centred(policy, valid - trailing(beta, 1) * np.log(policy / base))
+        return centred(policy, valid - add_axes(beta, 1) * np.log(policy / base))
 
     return softmax(integrate(field, base, valid, time))
 

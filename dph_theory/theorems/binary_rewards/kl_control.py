@@ -34,7 +34,7 @@ from ...binary_reward import (
 )
 from ...divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...restricted import projection
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
@@ -117,7 +117,7 @@ def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def scaled_log_partition(base: Values, valid: Values, beta: Values) -> Values:
-    return trailing(beta * log_partition(valid_mass(base, valid), beta), 1)
+    return add_axes(beta * log_partition(valid_mass(base, valid), beta), 1)
 
 
 def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
@@ -136,11 +136,11 @@ VALUE = theorem(
     false=(
         neighbour(
             "the cost of the pass rate forgotten",
-            rhs=lambda base, valid, beta: trailing(validity_from_logit(base, valid, beta), 1),
+            rhs=lambda base, valid, beta: add_axes(validity_from_logit(base, valid, beta), 1),
         ),
         neighbour(
             "log Z in place of beta log Z",
-            rhs=lambda base, valid, beta: trailing(log_partition(valid_mass(base, valid), beta), 1),
+            rhs=lambda base, valid, beta: add_axes(log_partition(valid_mass(base, valid), beta), 1),
         ),
     ),
 )
@@ -176,7 +176,7 @@ def mixture(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def mixture_with_base(base: Values, valid: Values, beta: Values) -> Values:
-    mu = trailing(validity_from_logit(base, valid, beta), 1)
+    mu = add_axes(validity_from_logit(base, valid, beta), 1)
     return mu * filtered(base, valid) + (1 - mu) * base
 
 
@@ -286,7 +286,7 @@ def distances_by_outcome(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def exponential_rate(base: Values, valid: Values, beta: Values) -> Values:
-    return trailing(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
+    return add_axes(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
 
 
 POINTWISE = theorem(
@@ -338,7 +338,7 @@ VARIATION = theorem(
 
 
 def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
-    return trailing(FORWARD_KL(tilted(base, valid, beta), filtered(base, valid)), 1)
+    return add_axes(FORWARD_KL(tilted(base, valid, beta), filtered(base, valid)), 1)
 
 
 def surprise_in_two_forms(base: Values, valid: Values, beta: Values) -> Values:
@@ -348,7 +348,7 @@ def surprise_in_two_forms(base: Values, valid: Values, beta: Values) -> Values:
 
 def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
     A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
-    return trailing(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
+    return add_axes(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
 
 
 FORWARD = theorem(
@@ -363,7 +363,7 @@ FORWARD = theorem(
     false=(
         neighbour(
             "to first order, 1 - mu",
-            rhs=lambda base, valid, beta: trailing(invalid_mass(base, valid, beta), 1),
+            rhs=lambda base, valid, beta: add_axes(invalid_mass(base, valid, beta), 1),
         ),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
     ),

@@ -7,7 +7,7 @@ pass rates of that mean costs less KL.
 import numpy as np
 
 from ...binary_reward import bernoulli_kl, mean_validity, mu_from_beta, solvable_share
-from ...numeric.elementary import Values, only, trailing
+from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates
 from ...verification.statement import neighbour, theorem
@@ -15,11 +15,11 @@ from ...verification.statement import neighbour, theorem
 
 def rates_of_base(base_rates: Values, solvable: Values) -> dict[str, Values]:
     """The base rates A1(x), zero on the prompts that the base never solves."""
-    return {"A1": only(base_rates, solvable)}
+    return {"A1": masked(base_rates, solvable)}
 
 
 def mean_after_rise(base_rates: Values, beta: Values) -> Values:
-    return mu_from_beta(base_rates, trailing(beta, 1)).mean(axis=-1)
+    return mu_from_beta(base_rates, add_axes(beta, 1)).mean(axis=-1)
 
 
 def with_more_gain(base_rates: Values, beta: Values, rise: Values) -> Values:
@@ -85,7 +85,7 @@ def distances_to_ends(A1: Values, beta: Values) -> Values:
 
 
 def exponential_rates(base_rates: Values, solvable: Values, A1: Values, beta: Values) -> Values:
-    odds = only((1 - base_rates) / base_rates, solvable)
+    odds = masked((1 - base_rates) / base_rates, solvable)
     return np.stack(
         [np.expm1(1 / beta) * (A1 * (1 - A1)).mean(axis=-1), np.exp(-1 / beta) * odds.mean(axis=-1)], axis=-1
     )
@@ -111,7 +111,7 @@ ENDS = theorem(
 
 
 def priced_cost(base_rates: Values, targets: Values, beta: Values, price: float = 1) -> Values:
-    mu = mu_from_beta(base_rates, trailing(beta, 1))
+    mu = mu_from_beta(base_rates, add_axes(beta, 1))
     return bernoulli_kl(mu, base_rates).mean(axis=-1) + price * (targets - mu).mean(axis=-1) / beta
 
 
@@ -141,9 +141,9 @@ DUAL = theorem(
 
 def cost_of_one_beta(base_rates: Values, targets: Values, beta: Values) -> Values:
     """Of the tilted rates, where their mean is at most that of the targets; elsewhere nothing is claimed."""
-    mu = mu_from_beta(base_rates, trailing(beta, 1))
+    mu = mu_from_beta(base_rates, add_axes(beta, 1))
     reached = mu.mean(axis=-1) <= targets.mean(axis=-1)
-    return only(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)
+    return masked(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)
 
 
 def cost_of_equal_targets(base_rates: Values, targets: Values) -> Values:

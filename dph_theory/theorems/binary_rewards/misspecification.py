@@ -14,7 +14,7 @@ import numpy as np
 from ...binary_reward import filtered, valid_mass, with_validity
 from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, expit, minimisers, normalised, only, trailing, xlogy
+from ...numeric.elementary import Values, add_axes, expit, masked, minimisers, normalised, xlogy
 from ...references import Source
 from ...restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
@@ -47,7 +47,7 @@ def jump_prices(members: Values, base: Values, valid: Values) -> Values:
 
     Members (..., members, outcomes) with some mass on Y0; shape (..., members + 1).
     """
-    valid_mode, invalid_mode = (np.max(only(base, part), axis=-1) for part in (valid, ~valid))
+    valid_mode, invalid_mode = (np.max(masked(base, part), axis=-1) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)[..., None]
     saved = least_cost - REVERSE_KL(members, base[..., None, :])
     to_members = saved / valid_mass(members, ~valid[..., None, :])
@@ -76,7 +76,7 @@ def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) ->
     V, K = validity_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
     others_chosen = np.any(chosen & ~best, axis=-1)
-    return [only(shared_value(best, x) - shared_value(chosen, x), others_chosen) for x in (V, K)]
+    return [masked(shared_value(best, x) - shared_value(chosen, x), others_chosen) for x in (V, K)]
 
 
 def validity_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -242,7 +242,7 @@ JUMP = theorem(
 def forgetting(policy: Values, target: Values) -> Values:
     """max_{y in Y1} kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
     costs = REVERSE_KL(_against_the_rest(target), _against_the_rest(policy))
-    return np.max(only(costs, target > 0), axis=-1)
+    return np.max(masked(costs, target > 0), axis=-1)
 
 
 def _against_the_rest(policy: Values) -> Values:
@@ -422,7 +422,7 @@ def with_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[s
 
 
 def member(base: Values, end: Values, t: Values) -> Values:
-    return (1 - trailing(t, 1)) * base + trailing(t, 1) * end
+    return (1 - add_axes(t, 1)) * base + add_axes(t, 1) * end
 
 
 def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
@@ -486,7 +486,7 @@ def best_product(base: Values, valid: Values, eps: float) -> Values:
         q = expit(p * over_first[..., 0] + (1 - p) * over_first[..., 1])
     bits = [np.stack([rate, 1 - rate], axis=-1) for rate in (p, q)]
     products, base, valid = independent(*bits), base[:, None], valid[:, None]
-    cost = (xlogy(products, products / base)).sum(axis=-1) + only(products, ~valid).sum(axis=-1) / eps
+    cost = (xlogy(products, products / base)).sum(axis=-1) + masked(products, ~valid).sum(axis=-1) / eps
     return products[np.arange(len(products)), np.argmin(cost, axis=-1)]
 
 
@@ -494,8 +494,8 @@ def given_likeliest_rectangle(base: Values, valid: Values) -> Values:
     """The base given the likeliest rectangle of valid answers."""
     base = normalised(base)
     inside = ~np.any(RECTANGLES & ~valid[:, None], axis=-1)
-    weight = only(base[:, None], RECTANGLES).sum(axis=-1)
-    return filtered(base, RECTANGLES[np.argmax(only(weight, inside), axis=-1)])
+    weight = masked(base[:, None], RECTANGLES).sum(axis=-1)
+    return filtered(base, RECTANGLES[np.argmax(masked(weight, inside), axis=-1)])
 
 
 PRODUCT = theorem(
@@ -532,20 +532,20 @@ ZEROS = np.array([2, 1, 1, 0])
 
 def two_token_answers(lean: Values) -> Values:
     """Two independent bits, each 0 with probability (1 + lean)/2."""
-    zero, one = trailing((1 + lean) / 2, 1), trailing((1 - lean) / 2, 1)
+    zero, one = add_axes((1 + lean) / 2, 1), add_axes((1 - lean) / 2, 1)
     return zero**ZEROS * one ** (2 - ZEROS)
 
 
 def agreeing(odds: Values) -> Values:
     """The base: odds to 1 that the two bits agree, with 00 and 11 alike."""
-    disagreeing = trailing(1 / (2 * (1 + odds)), 1)
-    return np.where(AGREE, trailing(odds, 1) * disagreeing, disagreeing)
+    disagreeing = add_axes(1 / (2 * (1 + odds)), 1)
+    return np.where(AGREE, add_axes(odds, 1) * disagreeing, disagreeing)
 
 
 def added_speeds(lean: Values, odds: Values) -> Values:
     """The policy gradients of -KL(pi || a) and -KL(a || pi) in the bits' shared logit, answer by answer."""
     policy, base = two_token_answers(lean), agreeing(odds)
-    score = ZEROS - trailing(1 + lean, 1)
+    score = ZEROS - add_axes(1 + lean, 1)
     reverse = -(policy * score * np.log(policy / base)).sum(axis=-1)
     return np.stack([reverse, (base * score).sum(axis=-1)], axis=-1)
 
@@ -577,7 +577,7 @@ ACCELERATES = theorem(
         neighbour(
             "reverse KL restores the balance, as forward KL does",
             relation=Relation.AT_MOST,
-            lhs=lambda lean, odds: trailing(lean, 1) * added_speeds(lean, odds),
+            lhs=lambda lean, odds: add_axes(lean, 1) * added_speeds(lean, odds),
             rhs=lambda lean: 0 * lean[:, None],
         ),
     ),

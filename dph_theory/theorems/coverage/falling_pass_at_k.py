@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...coverage import exact_pass_at_k
-from ...numeric.elementary import Values, minimisers, normalised, only, trailing
+from ...numeric.elementary import Values, add_axes, masked, minimisers, normalised
 from ...references import Source
 from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
@@ -29,7 +29,7 @@ def pass_rates(q: Values, success: Values) -> Values:
 
 def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
     """sum_t rho_t (1 - (1-p_t)^k), shape (...), from the pass rates (..., types)."""
-    return (rho * exact_pass_at_k(rates, trailing(k, 1))).sum(axis=-1)
+    return (rho * exact_pass_at_k(rates, add_axes(k, 1))).sum(axis=-1)
 
 
 def strategy_rewards(rho: Values, success: Values) -> Values:
@@ -42,7 +42,7 @@ def trained(q: Values, reward: Values, gain: Values) -> Values:
 
     The natural-gradient flow of E_q[reward], and the optimum at KL coefficient 1/gain.
     """
-    return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(np.max(reward, axis=-1), 1))))
+    return normalised(q * np.exp(add_axes(gain, 1) * (reward - add_axes(np.max(reward, axis=-1), 1))))
 
 
 def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
@@ -250,7 +250,7 @@ def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
     w = strategy_rewards(rho, success)
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
-    odds = only(q, ~best).sum(axis=-1) / only(q, best).sum(axis=-1)
+    odds = masked(q, ~best).sum(axis=-1) / masked(q, best).sum(axis=-1)
     gap = np.min(np.where(best, 1.0, np.max(w, axis=-1)[..., None] - w), axis=-1)
     return np.minimum(odds * np.exp(-gain * gap), 1.0)
 

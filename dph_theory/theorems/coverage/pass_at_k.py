@@ -20,7 +20,7 @@ import numpy as np
 from ...binary_reward import valid_mass
 from ...coverage import averaged, exact_pass_at_k, expected_distinct_valid, pass_at_k
 from ...numeric.arrays import integers as whole_number
-from ...numeric.elementary import Values, only
+from ...numeric.elementary import Values, masked
 from ...references import Source
 from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, theorem
@@ -181,7 +181,7 @@ def all_but_last(q: Values) -> Values:
 
 
 def validity(q: Values) -> Values:
-    return only(q, all_but_last(q)).sum(axis=-1)
+    return masked(q, all_but_last(q)).sum(axis=-1)
 
 
 def distinct(q: Values, k: Values) -> Values:

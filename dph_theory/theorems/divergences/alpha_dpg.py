@@ -14,7 +14,7 @@ import numpy as np
 
 from ...binary_reward import filtered, valid_mass
 from ...divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
-from ...numeric.elementary import Values, only, trailing
+from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, masks, rates, simplex
 from ...verification.statement import Relation, neighbour, refuted, scaled, theorem
@@ -65,11 +65,11 @@ GRADIENT = theorem(
 
 
 def reward_of_invalid(pi: Values, base: Values, valid: Values, alpha: Values) -> Values:
-    return only(alpha_dpg_reward(pi, base, valid, alpha), ~valid)
+    return masked(alpha_dpg_reward(pi, base, valid, alpha), ~valid)
 
 
 def least_reward(valid: Values, alpha: Values) -> Values:
-    return only(-1 / trailing(alpha, 1), ~valid)
+    return masked(-1 / add_axes(alpha, 1), ~valid)
 
 
 INVALID = theorem(
@@ -81,7 +81,7 @@ INVALID = theorem(
     examples=(POLICY.giving(value="0 0 -2 -2"),),
     coq="reward_of_invalid",
     false=(
-        neighbour("-1, whatever alpha", rhs=lambda valid: only(np.array(-1.0), ~valid)),
+        neighbour("-1, whatever alpha", rhs=lambda valid: masked(np.array(-1.0), ~valid)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
     ),
 )
@@ -122,7 +122,7 @@ def linear_rate(pi: Values, target: Values, alpha: Values) -> Values:
     # With t = log z, d/d alpha (e^{alpha t} - 1)/alpha = int_0^{alpha t} s e^s ds / alpha^2, which lies
     # between 0 and t^2/2 max(1, e^{alpha t}) <= t^2/2 max(1, z); integrate from alpha to 1.
     z = target / pi
-    return (1 - trailing(alpha, 1)) * np.square(np.log(z)) / 2 * np.maximum(z, 1.0)
+    return (1 - add_axes(alpha, 1)) * np.square(np.log(z)) / 2 * np.maximum(z, 1.0)
 
 
 RATE = theorem(
@@ -145,7 +145,7 @@ RATE = theorem(
     false=(
         neighbour(
             "a rate quadratic in 1 - alpha",
-            rhs=lambda pi, target, alpha: (1 - trailing(alpha, 1)) * linear_rate(pi, target, alpha),
+            rhs=lambda pi, target, alpha: (1 - add_axes(alpha, 1)) * linear_rate(pi, target, alpha),
         ),
         neighbour(
             "without the factor max(1, z)",
@@ -190,7 +190,7 @@ ZERO = theorem(
         neighbour(
             "it stays below its value at alpha = 1/2",
             relation=Relation.AT_MOST,
-            rhs=lambda pi, base, valid: trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1),
+            rhs=lambda pi, base, valid: add_axes(alpha_divergence(0.5)(pi, filtered(base, valid)), 1),
         ),
     ),
 )

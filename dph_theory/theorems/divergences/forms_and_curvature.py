@@ -28,7 +28,7 @@ from ...divergences import (
     stacked,
 )
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, only, trailing
+from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, integers, log_uniform, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
@@ -56,7 +56,7 @@ def both_means(pi: Values, ref: Values) -> Values:
 
 
 def both_divergences(pi: Values, ref: Values) -> Values:
-    return trailing(stacked(lambda d: d(pi, ref), COMPARED), 1)
+    return add_axes(stacked(lambda d: d(pi, ref), COMPARED), 1)
 
 
 def definition_on_stored_samples(pi: Values, ref: Values) -> Values:
@@ -129,14 +129,14 @@ MOST_UPDATES = 32
 
 def over_updates(passes: Values, updates: Values) -> Values:
     """So many passes at every update, added up."""
-    happens = np.asarray(np.arange(MOST_UPDATES) < trailing(updates, 1), dtype=bool)
-    return only(trailing(passes, 1), happens[:, None]).sum(axis=-1)
+    happens = np.asarray(np.arange(MOST_UPDATES) < add_axes(updates, 1), dtype=bool)
+    return masked(add_axes(passes, 1), happens[:, None]).sum(axis=-1)
 
 
 def generator_cost(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
     """Var/error^2 answers, drawn and scored by the reference once, and by the policy at every update."""
     answers = generator_variance(pi, ref)
-    once = answers * trailing(drawing, 1) + answers
+    once = answers * add_axes(drawing, 1) + answers
     return (once + over_updates(answers, updates)) * definition_variance(pi, ref)
 
 
@@ -147,12 +147,12 @@ def definition_cost(pi: Values, ref: Values, updates: Values, factor: Values) ->
 
 
 def relative_cost(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
-    once = trailing((1 + drawing) / updates, 1)
+    once = add_axes((1 + drawing) / updates, 1)
     return definition_cost(pi, ref, updates, generator_variance(pi, ref) * (1 + once) / 2)
 
 
 def at_equal_samples(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
-    once = trailing((1 + drawing) / updates, 1)
+    once = add_axes((1 + drawing) / updates, 1)
     return definition_cost(pi, ref, updates, definition_variance(pi, ref) * (1 + once) / 2)
 
 
@@ -218,7 +218,7 @@ VARIANCE = refuted(
 
 def _by_autograd(pi: Values, ref: Values, sampler: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
-    from ...audit.exact import expected_gradients
+    from ...audit.called_loss import expected_gradients
 
     def form(divergence: FDivergence) -> Callable[..., Any]:
         return lambda log_pi, log_ref: divergence.on_log_ratio(log_pi - log_ref).value.sum()
@@ -251,7 +251,7 @@ def differences(
     ref: Values, q: Values, step: Values, pairs: Iterable[tuple[Divergence, Divergence]]
 ) -> Values:
     """|D - D'| of each pair at the policy (1-e) ref + e q, over e^2, so that both sides stay visible."""
-    pi, scale = (1 - trailing(step, 1)) * ref + trailing(step, 1) * q, step**2
+    pi, scale = (1 - add_axes(step, 1)) * ref + add_axes(step, 1) * q, step**2
     return stacked(lambda pair: abs(pair[0](pi, ref) - pair[1](pi, ref)) / scale, pairs)
 
 
@@ -322,7 +322,7 @@ def difference_at_equal_coefficient(ref: Values, q: Values, step: Values) -> Val
 def coefficient_remainder(ref: Values, q: Values, step: Values) -> Values:
     # The second derivatives agree at u = 1, and the third ones differ by at most 1/min(1, xi)^4: for the
     # reverse KL by |2 - xi|/xi^3, for the other two by less.
-    return trailing(step / (1 - step) ** 4 * third_moment(ref, q) / 6, 1)
+    return add_axes(step / (1 - step) ** 4 * third_moment(ref, q) / 6, 1)
 
 
 COEFFICIENTS = theorem(

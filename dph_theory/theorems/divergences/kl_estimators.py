@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...divergences import FORWARD_KL, REVERSE_KL, stacked
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...verification.charts import chart, example, simplex
 from ...verification.statement import Side, Theorem, neighbour, refuted, scaled, theorem
@@ -28,7 +28,7 @@ def expected_k1_and_k3(pi: Values, ref: Values) -> Values:
 
 
 def reverse_kl(pi: Values, ref: Values) -> Values:
-    return trailing(REVERSE_KL(pi, ref), 1)
+    return add_axes(REVERSE_KL(pi, ref), 1)
 
 
 VALUES = theorem(
@@ -134,7 +134,7 @@ GRADIENTS = {
 
 def by_autograd(pi: Values, ref: Values) -> Values:
     # PyTorch is loaded only when the entry is checked.
-    from ...audit.exact import expected_gradients
+    from ...audit.called_loss import expected_gradients
     from ...losses import kl_term
 
     losses: dict[str, Callable[..., Any]] = {

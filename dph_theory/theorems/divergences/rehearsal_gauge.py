@@ -22,7 +22,7 @@ from ...divergences import (
     stacked,
 )
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...tokens import sequences
 from ...verification.charts import chart, example, masks, simplex, uniform
@@ -47,7 +47,7 @@ def divergences(pi: Values, ref: Values) -> Values:
 def mean_loss(sampler: Values, pi: Values, ref: Values, c: Values) -> Values:
     """E[f(u) + c(u-1)] under the sampler, for every divergence."""
     ratio = pi / ref
-    shift = trailing(c, 1) * (ratio - 1)
+    shift = add_axes(c, 1) * (ratio - 1)
     return stacked(lambda divergence: (sampler * (divergence.generator(ratio) + shift)).sum(axis=-1), SMOOTH)
 
 
@@ -86,7 +86,7 @@ HALF = alpha_divergence(0.5)
 
 
 def in_gauge(f: FDivergence, c: Values) -> RatioLoss:
-    return lambda ratio: f.generator(ratio) + trailing(c, 1) * (ratio - 1)
+    return lambda ratio: f.generator(ratio) + add_axes(c, 1) * (ratio - 1)
 
 
 def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
@@ -277,7 +277,7 @@ def token_losses(
 def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Values) -> Values:
     """The largest term of one token of one correct sequence, weighted by p_*: zero only if u = 1 at all."""
     target = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape)
-    ratios = [trailing(u, target.ndim - u.ndim) for u in correct_ratios(pi_tokens, base_tokens, valid)]
+    ratios = [add_axes(u, target.ndim - u.ndim) for u in correct_ratios(pi_tokens, base_tokens, valid)]
 
     def largest(loss: RatioLoss) -> Values:
         terms = np.stack([target * loss(ratio) for ratio in ratios], axis=-1)
@@ -295,8 +295,8 @@ def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values
     after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
     for base in reversed(base_tokens):
         mass = after.sum(axis=-1)
-        visited = trailing(mass > 0, 1)
-        tables.insert(0, np.where(visited, after / np.where(visited, trailing(mass, 1), 1.0), base))
+        visited = add_axes(mass > 0, 1)
+        tables.insert(0, np.where(visited, after / np.where(visited, add_axes(mass, 1), 1.0), base))
         after = mass
     return token_losses(TOKEN_LOSSES, tables, base_tokens, valid)
 

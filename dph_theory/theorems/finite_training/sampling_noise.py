@@ -43,7 +43,7 @@ from ...binary_reward import tilted
 from ...divergences import FORWARD_KL, REVERSE_KL
 from ...fdivergence import FDivergence
 from ...finite_training.drift import SmallNoiseWarning, drift_deviation, stationary_spread
-from ...numeric.elementary import Values, normalised, only, trailing
+from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
 from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
 from ...verification.statement import neighbour, refuted, scaled, theorem
@@ -53,12 +53,12 @@ from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
     """Of each answer at p_beta: with the KL in the reward, and with k2 or the corrected k3 in the loss."""
     policy = tilted(base, valid, beta)
-    penalty = trailing(beta, 1) * np.log(policy / base)
+    penalty = add_axes(beta, 1) * np.log(policy / base)
     return np.stack([centred(policy, valid - penalty), centred(policy, valid) - penalty], axis=-1)
 
 
 def zero_and_cost(base: Values, valid: Values, beta: Values, divergence: FDivergence = REVERSE_KL) -> Values:
-    cost = trailing(beta * divergence(tilted(base, valid, beta), base), 1) + 0 * base
+    cost = add_axes(beta * divergence(tilted(base, valid, beta), base), 1) + 0 * base
     return np.stack([0 * cost, -cost], axis=-1)
 
 
@@ -128,8 +128,8 @@ def less_mean(values: Values) -> Values:
 
 def penalised_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
     """The rewards `away` times a push from p_beta in logits."""
-    policy = normalised(tilted(base, valid, beta) * np.exp(trailing(away, 1) * push))
-    return valid - trailing(beta, 1) * np.log(policy / base)
+    policy = normalised(tilted(base, valid, beta) * np.exp(add_axes(away, 1) * push))
+    return valid - add_axes(beta, 1) * np.log(policy / base)
 
 
 def advantages_of_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
@@ -145,7 +145,7 @@ def advantages_of_pushes(base: Values, valid: Values, beta: Values, push: Values
 
 
 def falling_with_distance(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    return trailing(away, 1) * advantages_of_pushes(base, valid, beta, push, away)
+    return add_axes(away, 1) * advantages_of_pushes(base, valid, beta, push, away)
 
 
 TRAP = theorem(
@@ -251,7 +251,7 @@ DRIFT = theorem(
 
 def update_with_baseline(policy: Values, valid: Values, baseline: Values) -> Values:
     """E (v - c)(e_y - p), in logits."""
-    return expected_update(policy, valid - trailing(baseline, 1))
+    return expected_update(policy, valid - add_axes(baseline, 1))
 
 
 def slope_of_pass_rate(policy: Values, valid: Values) -> Values:
@@ -276,7 +276,7 @@ FREE = theorem(
     false=(
         neighbour(
             "the baseline in the slope",
-            rhs=lambda policy, valid, baseline: policy * (valid - trailing(baseline, 1)),
+            rhs=lambda policy, valid, baseline: policy * (valid - add_axes(baseline, 1)),
         ),
     ),
 )
@@ -289,8 +289,8 @@ def separation_by_a_draw(rate: Values, tilt: Values, baseline: Values) -> Values
     valid = np.array([1.0, 1.0, 0.0, 0.0])
     apart = np.array([1.0, -1.0, 0.0, 0.0])
     # (e_y - p) along s: what of p is apart is the same number for every y.
-    along = apart - trailing((policy * apart).sum(axis=-1), 1)
-    return (policy * (valid - trailing(baseline, 1)) ** 2 * along**2).sum(axis=-1)
+    along = apart - add_axes((policy * apart).sum(axis=-1), 1)
+    return (policy * (valid - add_axes(baseline, 1)) ** 2 * along**2).sum(axis=-1)
 
 
 def by_correct_answers(rate: Values, baseline: Values) -> Values:
@@ -421,7 +421,7 @@ def entropy_after_updates(policy: Values, step: Values, clip: float = np.inf) ->
                 ratio = now[..., answer] / policy[..., answer]
                 stopped = (ratio > 1 + clip) & (sign > 0)
                 score = np.eye(policy.shape[-1])[answer] - now
-                now = normalised(now * np.exp(trailing(only(sign * ratio * step, ~stopped), 1) * score))
+                now = normalised(now * np.exp(add_axes(masked(sign * ratio * step, ~stopped), 1) * score))
             mean = mean + policy[..., answer] * entropy(now) / 2
     return mean
 

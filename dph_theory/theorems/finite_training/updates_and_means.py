@@ -29,7 +29,7 @@ On whole answers it has a stationary policy that no base enters: correct answers
 import numpy as np
 
 from ...binary_reward import tilted
-from ...numeric.elementary import Values, normalised, only, trailing
+from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
 from ...stationary import effective_beta
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
@@ -39,7 +39,7 @@ from .._policies import FOUR_ANSWERS, centred, expected_update
 
 def penalised_advantage(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """v - V - beta log u: the KL in the loss, the rewards' mean as the baseline."""
-    return centred(policy, valid) - trailing(beta, 1) * np.log(policy / base)
+    return centred(policy, valid) - add_axes(beta, 1) * np.log(policy / base)
 
 
 def after_updates(old: Values, advantage: Values, step: Values, low: Values, high: Values) -> Values:
@@ -47,9 +47,9 @@ def after_updates(old: Values, advantage: Values, step: Values, low: Values, hig
     policy = old
     for _ in range(4):
         ratio = policy / old
-        stopped = np.where(advantage > 0, ratio > 1 + trailing(high, 1), ratio < 1 - trailing(low, 1))
-        update = expected_update(policy, only(advantage, ~stopped))
-        policy = normalised(policy * np.exp(trailing(step, 1) * update))
+        stopped = np.where(advantage > 0, ratio > 1 + add_axes(high, 1), ratio < 1 - add_axes(low, 1))
+        update = expected_update(policy, masked(advantage, ~stopped))
+        policy = normalised(policy * np.exp(add_axes(step, 1) * update))
     return policy
 
 
@@ -93,7 +93,7 @@ FIXED = theorem(
 
 
 def penalised_reward(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return valid - trailing(beta, 1) * np.log(policy / base)
+    return valid - add_axes(beta, 1) * np.log(policy / base)
 
 
 def update_with_penalised_reward(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
@@ -135,8 +135,8 @@ REWARD = theorem(
 
 def under_errors(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
     """The optimum of the mean reward less beta KL."""
-    mean = trailing(accepted, 1) + trailing(1 - accepted - refused, 1) * valid
-    return normalised(base * np.exp((mean - 1) / trailing(beta, 1)))
+    mean = add_axes(accepted, 1) + add_axes(1 - accepted - refused, 1) * valid
+    return normalised(base * np.exp((mean - 1) / add_axes(beta, 1)))
 
 
 def at_effective_beta(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
@@ -179,7 +179,7 @@ def motion(base: Values, valid: Values, beta: Values, eps: float) -> Values:
 
 
 def motion_by_verdict(base: Values, valid: Values, beta: Values) -> Values:
-    return centred(tilted(base, valid, beta), valid) / trailing(beta, 1)
+    return centred(tilted(base, valid, beta), valid) / add_axes(beta, 1)
 
 
 def motion_by_surprise(base: Values, valid: Values, beta: Values) -> Values:
@@ -206,7 +206,7 @@ MOTION = theorem(
 def update_at_tilted(base: Values, valid: Values, bonus: Values) -> Values:
     """The update of E v + t H at the base tilted by e^(v/t)."""
     policy = tilted(base, valid, bonus)
-    return expected_update(policy, valid - trailing(bonus, 1) * np.log(policy))
+    return expected_update(policy, valid - add_axes(bonus, 1) * np.log(policy))
 
 
 def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
@@ -216,7 +216,7 @@ def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Valu
 ENTROPY = theorem(
     "With an entropy bonus t on whole answers pi ~ e^{v/t}, whatever the base, is a stationary point",
     statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t},\quad t > 0",
-    source=Source("ours", "the atlas"),
+    source=Source("ours", "methods compared"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(update_at_tilted_uniform, lambda base: 0 * base),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),

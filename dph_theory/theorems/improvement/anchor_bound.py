@@ -20,7 +20,7 @@ from ...improvement import (
     worst_advantage,
 )
 from ...mdp import TabularMDP
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...verification.charts import Chart, chart, example, rates, uniform
 from ...verification.statement import neighbour, theorem
@@ -73,7 +73,7 @@ ANCHOR = theorem(
 
 
 def shortfalls(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    return trailing(shortfall(mdp, pi, pi_old, pi_pef), 1)
+    return add_axes(shortfall(mdp, pi, pi_old, pi_pef), 1)
 
 
 def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
@@ -117,7 +117,7 @@ def best_and_mixture(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values
 
 
 def trpo_bound_and_gain(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    return trailing(trpo_bound(mdp, pi, pi_old) + gain_promised(mdp, pi, pi_old, pi_pef) / (1 - mdp.gamma), 1)
+    return add_axes(trpo_bound(mdp, pi, pi_old) + gain_promised(mdp, pi, pi_old, pi_pef) / (1 - mdp.gamma), 1)
 
 
 MAXIMUM = theorem(
@@ -126,7 +126,7 @@ MAXIMUM = theorem(
     r" J(\pi) \ge w B_{TRPO} + (1-w) B_{anchor},\; 0 \le w \le 1",
     source=Source("ours"),
     on=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
-    at_most=(best_and_mixture, lambda mdp, pi: trailing(mdp.return_(pi), 1)),
+    at_most=(best_and_mixture, lambda mdp, pi: add_axes(mdp.return_(pi), 1)),
     examples=(RANDOM_TRIPLE.giving(lhs=".8495477710136 .6372796883857", rhs=".8927597314628"),),
     # Rounding of (1-gamma) J is relative to the scale of the rewards, not to J itself.
     floor=0.1,
@@ -148,7 +148,7 @@ MIXTURES: Chart = replace(TRIPLES, parts={**_WITHOUT_PI, "share": rates(low=1e-3
 
 def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
     """(1-gamma)(B_anchor - J_old) of the mixture, the bound taken as it is."""
-    mixture = (1 - trailing(share, 2)) * pi_pef + trailing(share, 2) * pi_old
+    mixture = (1 - add_axes(share, 2)) * pi_pef + add_axes(share, 2) * pi_old
     return (1 - mdp.gamma) * (anchor_bound(mdp, mixture, pi_old, pi_pef) - mdp.return_(pi_old))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...divergences import stacked
 from ...improvement import anchor_gain, surrogate, worst_advantage
 from ...mdp import TabularMDP
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...verification.charts import chart, discounts, example, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, refuted, scaled, theorem
@@ -27,7 +27,7 @@ def one_state(r: Values, gamma: Values) -> TabularMDP:
     one = 1 + 0 * r
     rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
     return TabularMDP(
-        np.broadcast_to(trailing(one, 3), (*one.shape, 1, 3, 1)), rewards, gamma, one[..., None]
+        np.broadcast_to(add_axes(one, 3), (*one.shape, 1, 3, 1)), rewards, gamma, one[..., None]
     )
 
 
@@ -102,14 +102,14 @@ def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -
 def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
     """(1-t) pi + t q, where q weighs every action of pi by its reward."""
     better = pi * mdp.r
-    return (1 - trailing(step, 2)) * pi + trailing(step, 2) * better / better.sum(axis=-1, keepdims=True)
+    return (1 - add_axes(step, 2)) * pi + add_axes(step, 2) * better / better.sum(axis=-1, keepdims=True)
 
 
 def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
     """Half of E_q A_old = Var_pi(r)/E_pi r; the penalty takes at most the other half."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
-    return trailing(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
+    return add_axes(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
 
 
 def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Values:
@@ -121,7 +121,7 @@ def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Va
     penalty = constant * gamma * worst_advantage(mdp, pef) / (1 - gamma) / step
     penalties = stacked(lambda d: penalty * np.max(d(pi, pef), axis=-1), STATED)
     first_order = (1 - gamma) * (surrogate(mdp, pi, pi) - mdp.return_(pi)) + anchor_gain(mdp, pi, pef)
-    return trailing(first_order / step, 1) - penalties
+    return add_axes(first_order / step, 1) - penalties
 
 
 def excess_of_stated_bound(

@@ -13,7 +13,7 @@ from ...binary_reward import filtered, valid_mass
 from ...divergences import FORWARD_KL, REVERSE_KL
 from ...fdivergence import FDivergence
 from ...improvement import rehearsal_guarantee
-from ...numeric.elementary import Values, only, trailing
+from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...tokens import on_policy_token_divergence, sequence_divergence, token_divergence
 from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
@@ -145,7 +145,7 @@ FILTERED = theorem(
 def guarantees(m: Values, base: Values, rest: Values, valid: Values, pi: Values) -> Values:
     """Of m p_* on Y1 with the rest distributed over Y0 in any way, and of an arbitrary policy."""
     target = filtered(base, valid)
-    shaped = trailing(m, 1) * target + trailing(1 - m, 1) * filtered(rest, ~valid)
+    shaped = add_axes(m, 1) * target + add_axes(1 - m, 1) * filtered(rest, ~valid)
     return np.stack([np.exp(-FORWARD_KL(q, target)) for q in (shaped, pi)], axis=-1)
 
 
@@ -181,7 +181,7 @@ STARTS, SUCCESS = np.array([1, 0, 0]), np.array([0, 0, 1])
 
 def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[str, Values]:
     """The process that takes two steps to succeed, mixed with a free one."""
-    share = trailing(random, 1)
+    share = add_axes(random, 1)
     return {
         "P": (1 - share[..., None, None]) * TWO_STEPS + share[..., None, None] * chance,
         "rho0": (1 - share) * STARTS + share * start,
@@ -221,10 +221,10 @@ def summed_over_steps(
     horizon: Values,
 ) -> Values:
     """sum_{t < H} E_{s_t of the visitor} D(pi(.|s_t) || pi_pef(.|s_t))."""
-    before = np.asarray(np.arange(LONGEST) < trailing(horizon, 1), dtype=bool)
-    weights = only(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
+    before = np.asarray(np.arange(LONGEST) < add_axes(horizon, 1), dtype=bool)
+    weights = masked(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
     with np.errstate(invalid="ignore"):
-        return only(weights * divergence(pi, pi_pef), weights != 0).sum(axis=-1)
+        return masked(weights * divergence(pi, pi_pef), weights != 0).sum(axis=-1)
 
 
 def token_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:

@@ -11,7 +11,7 @@ import numpy as np
 from ...divergences import COMPARED, TOTAL_VARIATION, stacked
 from ...improvement import trpo_penalty, worst_advantage
 from ...mdp import TabularMDP
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
 from ...verification.charts import example
 from ...verification.statement import neighbour, theorem
@@ -71,7 +71,7 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
     zero, half = 0 * tv, 0.5 + 0 * tv
     to_zero, to_one = np.stack([1 + zero, zero], axis=-1), np.stack([zero, 1 + zero], axis=-1)
     old, new = np.stack([half, half], axis=-1), np.stack([half - tv, half + tv], axis=-1)
-    pay = trailing(eps, 1) * np.stack([-1 + zero, 1 + zero], axis=-1)
+    pay = add_axes(eps, 1) * np.stack([-1 + zero, 1 + zero], axis=-1)
     P = np.stack([np.stack([to_zero, to_one], axis=-2)] * 2, axis=-3)
     return {
         "mdp": TabularMDP(P, np.stack([pay, -pay], axis=-2), gamma, old),
@@ -86,7 +86,7 @@ DIVERGENCE = theorem(
     r"\quad C_f = 2/f''(1),\; \pi, \pi_{old} > 0",
     source=Source("ours"),
     on=around(balanced_step),
-    at_most=(lambda mdp, pi, pi_old: trailing(scaled_loss(mdp, pi, pi_old), 1), divergence_penalties),
+    at_most=(lambda mdp, pi, pi_old: add_axes(scaled_loss(mdp, pi, pi_old), 1), divergence_penalties),
     examples=(
         RANDOM_STEP.giving(
             lhs="-.0003915515871", rhs=".0106253921606 .0106253921606 .0105351054441 .0105443863376"

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from ...divergences import stacked
-from ...numeric.elementary import Values, logit, trailing
+from ...numeric.elementary import Values, add_axes, logit
 from ...references import Source
 from ...stationary import mixed_share
 from ...verification.charts import chart, example, log_uniform, rates, uniform
@@ -66,14 +66,14 @@ def _expected_update(size: int, validity: Values) -> Values:
 
 
 def spread_times_weight(validity: Values) -> Values:
-    return trailing(validity * (1 - validity), 1) * expected_weights(SIZES, validity)
+    return add_axes(validity * (1 - validity), 1) * expected_weights(SIZES, validity)
 
 
 def from_larger_groups(validity: Values) -> Values:
     """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
     weights = expected_weights([size + 1 for size in SIZES], validity)
     shares = np.array([size / (size + 1) for size in SIZES])
-    return trailing(validity * (1 - validity), 1) * weights * shares
+    return add_axes(validity * (1 - validity), 1) * weights * shares
 
 
 PASS_RATE = example(validity=".25")
@@ -90,7 +90,7 @@ WEIGHT = theorem(
     false=(
         neighbour(
             "the population form 1/sqrt(V(1-V))",
-            rhs=lambda validity: trailing(np.sqrt(validity * (1 - validity)), 1),
+            rhs=lambda validity: add_axes(np.sqrt(validity * (1 - validity)), 1),
         ),
         neighbour("G others in the place of G - 1", rhs=from_larger_groups),
     ),
@@ -104,7 +104,7 @@ CONSTANT = theorem(
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     source=Source("ours", "group normalisation"),
     on=PASS_RATES,
-    equal=(partial(expected_weights, (2, 3)), lambda validity: CONSTANTS + 0 * trailing(validity, 1)),
+    equal=(partial(expected_weights, (2, 3)), lambda validity: CONSTANTS + 0 * add_axes(validity, 1)),
     examples=(PASS_RATE.giving(value=".7071067811865 1.1547005383793"),),
     coq="constant",
     false=(
@@ -130,7 +130,7 @@ def weights_at_both_ends() -> Values:
 
 
 def population_weights(pace: Values, eps: float) -> Values:
-    rare = trailing(eps * pace, 2)
+    rare = add_axes(eps * pace, 2)
     return 1 / np.sqrt(rare * (1 - rare))
 
 
@@ -160,7 +160,7 @@ MEANS_OF = (2, 3, 8)
 
 
 def rate_times_weight(validity: Values) -> Values:
-    return trailing(validity, 1) * expected_weights(MEANS_OF, validity, "mean")
+    return add_axes(validity, 1) * expected_weights(MEANS_OF, validity, "mean")
 
 
 def chance_of_success(validity: Values, without: int = 1) -> Values:
@@ -290,7 +290,7 @@ GROUP_SIZES = (4, 8, 64)
 
 
 def population_weight(validity: Values) -> Values:
-    return trailing(1 / np.sqrt(validity * (1 - validity)), 1)
+    return add_axes(1 / np.sqrt(validity * (1 - validity)), 1)
 
 
 def rescaled_population_weight(validity: Values) -> Values:
@@ -317,7 +317,7 @@ SMALL_SIZES = (2, 4, 8)
 
 def summed_slopes(validity: Values, beyond: int = 0) -> Values:
     """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
-    powers = (1 - trailing(validity, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
+    powers = (1 - add_axes(validity, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
     return powers.cumsum(axis=-1)[..., [size + beyond - 1 for size in SMALL_SIZES]]
 
 

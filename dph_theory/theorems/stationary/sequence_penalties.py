@@ -12,7 +12,7 @@ import numpy as np
 from ...binary_reward import filtered, valid_mass, with_validity
 from ...divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, normalised, only, trailing
+from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
 from ...stationary import best_response
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex
@@ -37,7 +37,7 @@ def cost_of_mixture(base: Values, valid: Values, mu: Values) -> Values:
 
 def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
     """Of the mixture that is uniform on the valid answers."""
-    share, even = trailing(mu, 1), normalised(only(np.ones_like(base), valid))
+    share, even = add_axes(mu, 1), normalised(masked(np.ones_like(base), valid))
     return divergences(share * even + (1 - share) * filtered(base, ~valid), base)
 
 

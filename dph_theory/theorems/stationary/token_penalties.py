@@ -27,7 +27,7 @@ import numpy as np
 from ...binary_reward import tilted, valid_mass
 from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, normalised, trailing
+from ...numeric.elementary import Values, add_axes, normalised
 from ...references import Source
 from ...stationary import (
     best_response,
@@ -56,7 +56,7 @@ def update(
     for t in reversed(range(len(base))):
         reach = joint(policy[:t])[..., None] if t else 1.0
         ratio = ratio_where(np.array(True), policy[t], base[t])
-        gain = value - trailing(beta, t + 1) * f.generator_derivative(ratio)
+        gain = value - add_axes(beta, t + 1) * f.generator_derivative(ratio)
         parts.append(flat(reach * policy[t] * centred(policy[t], gain)))
         value = (policy[t] * value).sum(axis=-1)
     return np.concatenate(parts, axis=-1)
@@ -73,7 +73,7 @@ def update_with_values_of_base(base: list[Values], verdicts: Values, beta: Value
     """At the best response at each prefix to the values that the base, not the policy, has after it."""
     value, policy = verdicts.astype(float), list[Values]()
     for t in reversed(range(len(base))):
-        policy.insert(0, best_response(base[t], value, trailing(beta, t)))
+        policy.insert(0, best_response(base[t], value, add_axes(beta, t)))
         value = (base[t] * value).sum(axis=-1)
     return update(policy, base, verdicts, beta, REVERSE_KL)[..., None]
 
@@ -312,7 +312,7 @@ def objective(q: Values, base: Values, one: Values, other: Values, beta: Values)
 
 def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
     """a e^(mean reward/beta), not normalised."""
-    gain = np.exp(trailing(1 / (2 * beta), 1))
+    gain = np.exp(add_axes(1 / (2 * beta), 1))
     return base * np.where(one, gain, 1.0) * np.where(other, gain, 1.0)
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...coverage import exact_pass_at_k
-from ...numeric.elementary import expit, logit, normalised, trailing
+from ...numeric.elementary import add_axes, expit, logit, normalised
 from ...references import Source
 from ...transfer import interpolated, pass_at_k_slope
 from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, rates, uniform
@@ -173,7 +173,7 @@ def answers_by_log_odds(slopes: Values, logits: Values, coefficients: Values) ->
     """As if nothing moved among the incorrect answers."""
     p = base(slopes, logits)
     drive = coefficients[..., 0] - p[..., 0] * coefficients.sum(axis=-1)
-    rate = trailing(expit(log_odds(p) + times(kernel(slopes, p), drive)), 1)
+    rate = add_axes(expit(log_odds(p) + times(kernel(slopes, p), drive)), 1)
     return np.concatenate([rate, (1 - rate) * normalised(p[..., 1:])], axis=-1)
 
 
@@ -202,13 +202,13 @@ def three(**more: Part) -> Chart:
 
 def pass_at_k_change(rates: Values, slope: Values, k: Values, eps: float) -> Values:
     moved = expit(logit(rates) + eps * slope)
-    change = exact_pass_at_k(moved, trailing(k, 1)) - exact_pass_at_k(rates, trailing(k, 1))
+    change = exact_pass_at_k(moved, add_axes(k, 1)) - exact_pass_at_k(rates, add_axes(k, 1))
     return change.mean(axis=-1) / eps
 
 
 def pass_at_k_weights(rates: Values, k: Values) -> Values:
     """k V (1-V)^k."""
-    k = trailing(k, 1)
+    k = add_axes(k, 1)
     return k * rates * (1 - rates) ** k
 
 
@@ -336,14 +336,14 @@ CURVES = theorem(
 
 def second_difference(rates: Values, k: Values, eps: float) -> Values:
     """Of Pass@k in the log odds."""
-    k, z = trailing(k, 1), logit(rates)
+    k, z = add_axes(k, 1), logit(rates)
     up, down = (exact_pass_at_k(expit(z + sign * eps), k) for sign in (1, -1))
     return ((up + down - 2 * exact_pass_at_k(rates, k)) / eps**2)[..., 0]
 
 
 def curvature(rates: Values, k: Values, more: int = 1) -> Values:
     """Zero at V = 1/(k + more)."""
-    return (pass_at_k_weights(rates, k) * (1 - (trailing(k, 1) + more) * rates))[..., 0]
+    return (pass_at_k_weights(rates, k) * (1 - (add_axes(k, 1) + more) * rates))[..., 0]
 
 
 SPREAD = theorem(

@@ -1,20 +1,24 @@
-"""The base of an enumerable task: a small Llama fitted to given next-token tables, stored by its content."""
+"""The base of an enumerable task: a small Llama fitted to given next-token tables; a model's own tables."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Int
+from torch import Tensor
 from transformers import LlamaForCausalLM
 
 from dph_theory.stationary import answer_probabilities
 
+from ...models.generation import evaluating
 from ...tasks.llama import random_llama
-from .exact import longest_prefixes, next_token_log_probs, next_token_tables
-from .tasks import EnumerableTask
+from .exact import Tables
+from .tasks import EnumerableTask, check_size
 
 
 @dataclass(frozen=True)
@@ -120,3 +124,36 @@ def _digest(tables: Sequence[np.ndarray], fit: LlamaFit) -> str:
     for table in tables:
         content.update(np.ascontiguousarray(table, dtype=float).tobytes())
     return content.hexdigest()[:12]
+
+
+def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[Tensor, "rows tokens"]:
+    """Every text followed by every length-1 tokens: (texts * V^(length-1), prompt tokens + length - 1).
+
+    `prompts` (texts, prompt tokens). ValueError where there are too many answers to enumerate.
+    """
+    check_size(len(prompts), vocabulary, length)
+    prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, vocabulary ** (length - 1)).T
+    rows = [np.broadcast_to(text, (len(prefixes), len(text))) for text in prompts]
+    pairs = [np.concatenate([row, prefixes], axis=1) for row in rows]
+    return torch.from_numpy(np.concatenate(pairs)).long()
+
+
+def next_token_log_probs(
+    model: Any, rows: Int[Tensor, "rows tokens"], texts: int, vocabulary: int, length: int
+) -> list[Tensor]:
+    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given those before.
+
+    `rows` are the `longest_prefixes`: a causal model's tables of shorter prefixes are in the same pass.
+    """
+    logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
+    log_probs = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
+    return [log_probs[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
+
+
+def next_token_tables(model: Any, task: EnumerableTask) -> Tables:
+    """The model's next-token tables on a task's texts, float64; the model is left as it was."""
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
+    with evaluating(model):
+        log_probs = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
+    tables = [table.double().exp().numpy() for table in log_probs]
+    return [table / table.sum(axis=-1, keepdims=True) for table in tables]

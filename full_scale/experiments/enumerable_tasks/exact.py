@@ -1,55 +1,18 @@
-"""A model's exact probabilities of short answers, from one forward pass over all prefixes."""
+"""What a policy that is known by its next-token tables does on a task, exactly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import torch
-from jaxtyping import Int
-from torch import Tensor
 
 from dph_theory.coverage import entropy, exact_pass_at_k
 from dph_theory.stationary import policy_excess_kl, valid_answer_shares
 
-from ...models.generation import evaluating
-from .tasks import EnumerableTask, check_size
+from .tasks import EnumerableTask
 
 Tables: TypeAlias = list[np.ndarray]
 """A policy's next-token tables, one a position."""
-
-
-def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[Tensor, "rows tokens"]:
-    """Every text followed by every length-1 tokens: (texts * V^(length-1), prompt tokens + length - 1).
-
-    `prompts` (texts, prompt tokens). ValueError where there are too many answers to enumerate.
-    """
-    check_size(len(prompts), vocabulary, length)
-    prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, vocabulary ** (length - 1)).T
-    rows = [np.broadcast_to(text, (len(prefixes), len(text))) for text in prompts]
-    pairs = [np.concatenate([row, prefixes], axis=1) for row in rows]
-    return torch.from_numpy(np.concatenate(pairs)).long()
-
-
-def next_token_log_probs(
-    model: Any, rows: Int[Tensor, "rows tokens"], texts: int, vocabulary: int, length: int
-) -> list[Tensor]:
-    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given those before.
-
-    `rows` are the `longest_prefixes`: a causal model's tables of shorter prefixes are in the same pass.
-    """
-    logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
-    log_probs = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
-    return [log_probs[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
-
-
-def next_token_tables(model: Any, task: EnumerableTask) -> Tables:
-    """The model's next-token tables on a task's texts, float64; the model is left as it was."""
-    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
-    with evaluating(model):
-        log_probs = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
-    tables = [table.double().exp().numpy() for table in log_probs]
-    return [table / table.sum(axis=-1, keepdims=True) for table in tables]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from transformers import PreTrainedTokenizerFast
 
 from dph_theory.stationary import policy_pass_rate
 from dph_theory.support.errors import argument_error, choice
-
-from ...tasks.llama import word_level
 
 END = "<end>"
 MOST_ANSWERS = 500_000
@@ -92,8 +89,10 @@ class EnumerableTask:
         names = (*self.words, END)
         return [" ".join(names[i] for i in self.prompt_ids[text]) for text in self.texts]
 
-    def tokenizer(self) -> PreTrainedTokenizerFast:
+    def tokenizer(self) -> Any:
         """One token a word; the end symbol also pads."""
+        from ...tasks.llama import word_level
+
         return word_level((*self.words, END), END, pad_token=END, eos_token=END)
 
     def before_the_end(self, length: int) -> np.ndarray:

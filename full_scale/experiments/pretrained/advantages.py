@@ -12,14 +12,14 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
+from ..claims import ABOVE, BELOW, NEAR, Claim, over_seeds
 from .anchors import DIGITS
-from .claims import ABOVE, BELOW, NEAR, Claim, Course, Value, over_seeds
+from .claims import Course, Value
 from .runs import ALONG, HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
 
 SEEDS, SEEDS_WITH_KL = 5, 3
@@ -109,6 +109,8 @@ def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
         low, high = (np.minimum(point.tasks[task].validity, 1.0) for point in (before, after))
         rates = low + share * (high - low)
 
+        from scipy.optimize import brentq
+
         def excess(guesses: float) -> float:
             return float(exact_pass_at_k(rates + guesses * (guess - rates), 16).mean()) - sixteen
 
@@ -120,30 +122,30 @@ def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
 
 _claim = partial(Claim, of_courses=True)
 CLAIMS = (
-    _claim("mean_above_std", "O1",
+    _claim("mean_above_std", "retention",
            "at a trained Pass@1 of .45 MaxRL retains more of held-out Pass@256 than GRPO, which divides "
            "by the std", "as much: what divides changes the speed alone",
            difference(setting(MEAN), setting(STD), 256), ABOVE),
-    _claim("std_above_undivided", "O1", "and GRPO more than Dr. GRPO, which divides by nothing",
+    _claim("std_above_undivided", "retention", "and GRPO more than Dr. GRPO, which divides by nothing",
            "as much: without a KL one strategy stays, whatever divides",
            difference(setting(STD), setting(UNDIVIDED), 256), ABOVE),
-    _claim("mean_costs_nothing", "O1", "and MaxRL's held-out Pass@1 is that of GRPO, within .05",
+    _claim("mean_costs_nothing", "retention", "and MaxRL's held-out Pass@1 is that of GRPO, within .05",
            "what retains more answers learns less", difference(setting(MEAN), setting(STD), 1), NEAR),
-    _claim("mean_above_k3", "O3",
+    _claim("mean_above_k3", "strategies",
            "MaxRL without a KL retains more of held-out Pass@256 than GRPO with plain k3 at .3",
            "a KL is needed", difference(setting(MEAN), _k3(STD), 256), ABOVE),
-    _claim("not_early_stopping", "O1",
+    _claim("not_early_stopping", "retention",
            "MaxRL at a trained Pass@1 of .60 retains more of held-out Pass@256 than GRPO at .45",
            "it is early stopping: Pass@256 falls as Pass@1 rises, by one curve",
            difference(setting(MEAN), setting(STD), 256, later=LATER), ABOVE),
-    _claim("not_a_guess", "O1",
+    _claim("not_a_guess", "retention",
            "MaxRL's held-out Pass@1 is above that of GRPO mixed with a uniform guess to MaxRL's Pass@16",
            "its entropy is a guess: the mixture does as well",
            above_a_guess(setting(MEAN), setting(STD)), ABOVE),
-    _claim("mean_with_k3", "O3",
+    _claim("mean_with_k3", "strategies",
            "beside plain k3 at .3 too MaxRL retains more of held-out Pass@256 than GRPO",
            "with a KL the divisor does not matter", difference(_k3(MEAN), _k3(STD), 256), ABOVE),
-    _claim("later_it_falls", "O1",
+    _claim("later_it_falls", "retention",
            "MaxRL retains less of held-out Pass@256 at a trained Pass@1 of .75 than at .45",
            "what it retains it retains for good",
            difference(setting(MEAN), setting(MEAN), 256, later=LAST), BELOW),

@@ -10,13 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.support.errors import choice
-from dph_theory.transfer import AnswerKernel, chosen_anchors
-
-from .claims import ABOVE, BELOW, NEAR, Claim, Ends, Value, common_pass_at, middle_heights
-from .losses import STORED
+from ..claims import ABOVE, BELOW, NEAR, Claim
+from .claims import Ends, Value, common_pass_at, middle_heights
 from .open_prompts import open_prompts
-from .runs import ALONE, BY_KERNEL, EXPLORED, HELD_OUT, PICKED, RANDOM, UNTRAINED, OpenRun, Policy, pass_at
+from .runs import (
+    ALONE,
+    BY_KERNEL,
+    EXPLORED,
+    HELD_OUT,
+    PICKED,
+    RANDOM,
+    STORED,
+    UNTRAINED,
+    OpenRun,
+    Policy,
+    pass_at,
+)
 
 SEEDS = 5
 DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide last digits",)
@@ -58,23 +67,6 @@ def declared() -> list[OpenRun]:
     return [replace(run, seed=seed) for run in settings for seed in range(2 if run.tasks == WIDE else SEEDS)]
 
 
-def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
-    """The prompts of a run that are held at the base, indices in the kernel."""
-    if not run.anchors:
-        return candidates[:0]
-    choice("picked", run.picked, PICKED)
-    if run.picked == RANDOM:
-        return candidates[[*by_lot(run)]]
-    coupling = kernel.log_odds.kernel
-    explaining = chosen_anchors(coupling, candidates, run.anchors)
-    if run.picked == BY_KERNEL:
-        return np.sort(explaining)
-    rest = np.setdiff1d(candidates, explaining)
-    length = np.sqrt(np.diag(coupling))
-    cosine = np.abs(coupling / length[:, None] / length)[np.ix_(rest, rest)]
-    return np.sort(rest[np.argsort(cosine.sum(axis=1))[: run.anchors]])
-
-
 def by_lot(run: OpenRun) -> tuple[int, ...]:
     """Of the first task's held-out texts those that a run holds at the base, where they are drawn by lot."""
     if not run.anchors or run.picked != RANDOM:
@@ -103,30 +95,33 @@ def _anchors_less_k3(ends: Ends, base: Policy) -> float:
 
 
 CLAIMS = (
-    Claim("anchors_as_k3", "N4",
+    Claim("anchors_as_k3", "between_prompts",
           "at equal trained Pass@1 four anchors at random retain as much of Pass@256 as k3 on all, "
           "within .05", "the kernel has few directions, so that a few prompts hold all others: more",
           _anchors_less_k3, NEAR),
-    Claim("by_kernel", "N4", "anchors picked by the kernel retain more of Pass@256 than as many at random",
+    Claim("by_kernel", "between_prompts",
+          "anchors picked by the kernel retain more of Pass@256 than as many at random",
           "as much: the kernel's directions are held by any four",
           _difference(256, anchored(DIGITS, picked=BY_KERNEL), anchored(DIGITS)), ABOVE),
-    Claim("least_coupled", "N4", "the four least coupled retain less of Pass@256 than four at random",
+    Claim("least_coupled", "between_prompts",
+          "the four least coupled retain less of Pass@256 than four at random",
           "as much", _difference(256, anchored(DIGITS, picked=ALONE), anchored(DIGITS)), BELOW),
-    Claim("eight", "N4", "eight anchors retain more of Pass@256 than two", "two are enough",
+    Claim("eight", "between_prompts", "eight anchors retain more of Pass@256 than two", "two are enough",
           _difference(256, anchored(DIGITS, 8), anchored(DIGITS, 2)), ABOVE),
-    Claim("stored_answers", "N4",
+    Claim("stored_answers", "between_prompts",
           "64 stored answers of each anchor retain as much as its exact probabilities, within .05",
           "about half, as first runs had it",
           _difference(256, anchored(DIGITS, answers=STORED), anchored(DIGITS)), NEAR),
-    Claim("products_cost", "N4",
+    Claim("products_cost", "between_prompts",
           "products, whose Pass@256 does not fall without a KL: four anchors cost held-out Pass@1",
           "they cost nothing", _difference(1, anchored(PRODUCTS), OpenRun("transfer", PRODUCTS, "GRPO")),
           BELOW),
-    Claim("products_rehearsed", "N4",
+    Claim("products_rehearsed", "between_prompts",
           "products: DPH-F at .5 on the solved prompts costs less held-out Pass@1 than four anchors",
           "as much, or more", _difference(1, setting(PRODUCTS, "DPH-F", coefficient=0.5), anchored(PRODUCTS)),
           ABOVE),
-    Claim("sixteen", "N4", "116 trained prompts: sixteen anchors retain more of Pass@256 than four",
+    Claim("sixteen", "between_prompts",
+          "116 trained prompts: sixteen anchors retain more of Pass@256 than four",
           "four are enough, as of 24", _difference(256, anchored(WIDE, 16), anchored(WIDE)), ABOVE),
 )  # fmt: skip
 """Of the anchors, each over the seeds."""

@@ -1,17 +1,14 @@
-"""What theory says before the runs of differences between them, and whether it was so, over the seeds."""
+"""What the claims about pretrained runs are numbers of: ends and courses by seed, compared."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from statistics import fmean, stdev
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
 
+from ..claims import Claim, ClaimVerdict, judge, over_seeds
 from .runs import ALONG, HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
 
 Ends = Mapping[OpenRun, Policy]
@@ -22,43 +19,6 @@ Course = Mapping[OpenRun, FinishedOpenRun]
 """The runs of one seed with their whole courses, by setting."""
 Value = Callable[[Any, Policy], float]
 """Of a seed's ends, or courses, and the base; KeyError where a run that it needs is not finished."""
-T = TypeVar("T")
-LEVEL = 0.9
-"""Of the intervals over seeds."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A number that theory puts into a band before the runs, and what else it could be."""
-
-    name: str
-    theory: str
-    says: str
-    rival: str
-    value: Value
-    band: tuple[float, float]
-    identity: bool = False
-    """Whether the two sides turned out to be one training: it checks the code, and no training could miss."""
-    of_courses: bool = False
-    """Whether its value takes courses and not ends."""
-
-
-ABOVE, BELOW, NEAR = (0, math.inf), (-math.inf, 0), (-0.05, 0.05)
-"""Bands of differences."""
-
-
-@dataclass(frozen=True)
-class ClaimVerdict:
-    """A claim's mean over seeds with its 90% interval; undecided where that crosses the band's edge.
-
-    Held if the interval lies in the band, missed if it lies outside.
-    """
-
-    mean: float
-    low: float
-    high: float
-    seeds: int
-    verdict: str
 
 
 def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
@@ -80,15 +40,6 @@ def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
     return {**by_seed}
 
 
-def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: Any) -> list[T]:
-    """The value of every seed of which all the runs that it needs are finished."""
-    values = []
-    for of_seed in by_seed.values():
-        with suppress(KeyError):
-            values.append(value(of_seed, *arguments))
-    return values
-
-
 def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dict[str, ClaimVerdict]:
     """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
@@ -96,21 +47,7 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
     for outcome in of_experiment(ALONG, outcomes):
         courses.setdefault(outcome.run.seed or 0, {})[outcome.run.setting] = outcome
     values = {claim: over_seeds(claim.value, courses if claim.of_courses else ends, base) for claim in claims}
-    return {claim.name: _verdict(claim, of_claim) for claim, of_claim in values.items() if of_claim}
-
-
-def _verdict(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
-    mean, half = fmean(values), math.inf
-    if len(values) > 1:
-        half = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
-    low, high = mean - half, mean + half
-    least, most = claim.band
-    verdict = "undecided"
-    if least <= low and high <= most:
-        verdict = "identity" if claim.identity else "held"
-    elif high < least or low > most:
-        verdict = "missed"
-    return ClaimVerdict(mean, low, high, len(values), verdict)
+    return {claim.name: judge(claim, of_claim) for claim, of_claim in values.items() if of_claim}
 
 
 def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:

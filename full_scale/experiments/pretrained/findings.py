@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isinf
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,20 +10,30 @@ from typing import Any
 from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
+from ..claims import Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
 from ..outcome import BARS
-from ..stored_runs import RunStore, write_record
+from ..runner import RUN
+from ..stored_runs import RunStore
 from . import advantages, anchors, methods, noise, retention, stationary, transfer
-from .claims import Claim, ClaimVerdict, ends_by_seed, judged, over_seeds
-from .losses import SOLVED, STORED
+from .claims import ends_by_seed, judged
 from .open_prompts import LikeliestTokens
-from .runs import ALONG, EXPLORED, GROUP, UNTRAINED, FinishedOpenRun, Outcomes, TaskMeasures, of_experiment
+from .runs import (
+    ALONG,
+    EXPLORED,
+    GROUP,
+    SOLVED,
+    STORED,
+    UNTRAINED,
+    FinishedOpenRun,
+    Outcomes,
+    TaskMeasures,
+    of_experiment,
+)
 
-KIND = "pretrained"
-"""Of the stored record, and the folder of its rows."""
-END, NOISE, TOKENS, CLAIM = "predicted end", "noise forecast", "likeliest tokens", "claim"
-KERNEL, FORECAST, RUN, INTERPOLATION = "kernel", "forecast", "run", "interpolation"
+END, NOISE, TOKENS = "predicted end", "noise forecast", "likeliest tokens"
+KERNEL, FORECAST, INTERPOLATION = "kernel", "forecast", "interpolation"
 ADAM_FORECAST = "forecast of Adam's steps"
-"""The kinds of stored rows: all but the last two are made before the runs."""
+"""The kinds of stored rows beside runs: all but the interpolation are made before the runs."""
 CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
 
 
@@ -59,17 +68,9 @@ class Findings:
         of_kl, of_noise = stationary.table(self.outcomes), noise.table(self.noise_verdicts)
         of_methods, of_transfer = methods.table(self.outcomes), transfer.table(self.comparisons)
         of_advantages = advantages.table(self.outcomes)
-        every = (of_kl, of_noise, of_methods, of_transfer, of_advantages, self._claim_table())
+        of_claims = claim_table(CLAIMS, self.verdicts)
+        every = (of_kl, of_noise, of_methods, of_transfer, of_advantages, of_claims)
         return [table for table in every if table.rows]
-
-    def _claim_table(self) -> Table:
-        rows = []
-        for claim in CLAIMS:
-            if verdict := self.verdicts.get(claim.name):
-                interval = "" if isinf(verdict.low) else f"{verdict.low:+.3f} to {verdict.high:+.3f}"
-                rows.append((claim.theory, claim.says, round(verdict.mean, 3), interval, verdict.verdict))
-        heads = ("theory", "predicted before the runs", "found", "90% interval", "verdict")
-        return Table.from_rows(heads, rows)
 
     @property
     def sentences(self) -> list[str]:
@@ -103,23 +104,19 @@ def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
     return {task: measures for tasks in own for task, measures in tasks.items()}
 
 
-def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) -> dict[str, Any]:
-    """Write the record: the base, each run's end and what was predicted of it."""
+def numbers(path: str, store: RunStore, findings: Findings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Config and results of the record: the base, each run's end and what was predicted of it."""
     outcomes = findings.outcomes
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     of_methods = of_experiment("methods", outcomes)
-    config = {"model": Path(path).name, "model_hash": store.journal.first["model"], "solved": SOLVED}
+    config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
     config["difference"] = methods.DIFFERENCE
-    ends, verdicts = store.read(END, dict), as_json({**findings.verdicts}, digits=5)
+    ends = store.read(END, dict)
     results = {
         "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
         "base": as_json(base_of(shown), digits=5),
-        "claims": [
-            {name: getattr(claim, name) for name in ("name", "theory", "says", "rival")}
-            | verdicts.get(claim.name, {})
-            for claim in CLAIMS
-        ],
+        "claims": claim_rows(CLAIMS, findings.verdicts),
         "advantages": advantages.courses(outcomes),
         "at_equal_first": _at_equal_first(of_methods),
         "seeds_for": [
@@ -136,7 +133,7 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
         "forecast_errors": as_json(transfer.forecast_errors(findings.comparisons), digits=4),
         "kernels": [*store.read(KERNEL, dict).values()],
     }
-    return write_record(file, KIND, config, results, findings.sentences)
+    return config, results
 
 
 def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:

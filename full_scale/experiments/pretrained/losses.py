@@ -20,17 +20,13 @@ from dph_theory.losses import (
     generator_loss,
     group_advantages,
 )
-from dph_theory.losses.penalty import ESTIMATORS
+from dph_theory.losses.kl_terms import DESCENDING, KL_FORMS
+from dph_theory.losses.penalty import PENALTIES
 from dph_theory.support.errors import choice
-from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 
-from .open_prompts import LogProbs
+from .reading import LogProbs
 from .runs import OpenRun
 
-SOLVED = 0.6
-"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-STORED = 64
-"""Stored correct answers of each rehearsed prompt."""
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 
@@ -63,7 +59,7 @@ def expected_loss(
         values = (q * gain).sum(dim=-1)
         if form != "reward":
             log_old = (pi.detach(),) if form == "k3_corrected" else ()
-            gain = gain - beta * ESTIMATORS[form](pi.detach(), ref, *log_old)[1]
+            gain = gain - beta * PENALTIES[form](pi.detach(), ref, *log_old)[1]
         coefficients.insert(0, gain)
     mean, reach, paid = values, torch.ones_like(values), torch.zeros_like(values)
     loss = torch.zeros((), dtype=log_pi[0].dtype)

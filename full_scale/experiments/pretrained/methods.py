@@ -13,12 +13,12 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from .claims import ABOVE, BELOW, LEVEL, NEAR, Claim, Ends, Value, ends_by_seed, middle_heights
+from ..claims import ABOVE, BELOW, LEVEL, NEAR, Claim
+from .claims import Ends, Value, ends_by_seed, middle_heights
 from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Outcomes, Policy, of_experiment, pass_at
 
 SEEDS = 5
@@ -95,37 +95,38 @@ def _relative_change_of_answers(ends: Ends, base: Policy) -> float:
 
 
 CLAIMS = (
-    Claim("pass_1_rises", "D3", "without a KL the held-out Pass@1 rises", "it does not",
+    Claim("pass_1_rises", "falling_pass_at_k", "without a KL the held-out Pass@1 rises", "it does not",
           _difference(_held_out_1, FREE), ABOVE),
-    Claim("pass_256_falls", "D3", "without a KL the held-out Pass@256 falls", "it does not",
+    Claim("pass_256_falls", "falling_pass_at_k", "without a KL the held-out Pass@256 falls", "it does not",
           _difference(_held_out_256, FREE), BELOW),
-    Claim("k3_above_k2", "B6, E7",
+    Claim("k3_above_k2", "kl_estimators, convergence_time",
           "at equal Pass@1 plain k3 (forward KL) retains more of Pass@256 than k2 (reverse KL)",
           "as much, or less", _forward_less_reverse, ABOVE),
-    Claim("k2_is_corrected_k3", "B6",
+    Claim("k2_is_corrected_k3", "kl_estimators",
           "corrected k3 and k2 at .3 have one expected gradient: their Pass@256 differ by less than .05",
           "by more",
           _difference(_held_out_256, setting("GRPO", "k3_corrected", 0.3), setting("GRPO", "k2", 0.3)), NEAR,
           identity=True),
-    Claim("dph_f_rises", "B3",
+    Claim("dph_f_rises", "rehearsal_gauge",
           "DPH-F at eta .5 has the base conditioned on being correct as its target: the pass rate of "
           "what it rehearses rises, by .05 or more", "it stays",
           _difference(_rehearsed, setting("DPH-F", coefficient=0.5)), (0.05, math.inf)),
-    Claim("dph_js_stays", "B3",
+    Claim("dph_js_stays", "rehearsal_gauge",
           "DPH-JS at eta 10 has as its target the base's own rate: the pass rate of what it rehearses "
           "stays within .05", "it rises as DPH-F's does",
           _difference(_rehearsed, setting("DPH-JS", coefficient=10.0)), NEAR),
-    Claim("dph_alpha_stays", "B3", "so does that of DPH-alpha at eta 5", "it rises as DPH-F's does",
+    Claim("dph_alpha_stays", "rehearsal_gauge",
+          "so does that of DPH-alpha at eta 5", "it rises as DPH-F's does",
           _difference(_rehearsed, setting("DPH-alpha", coefficient=5.0)), NEAR),
-    Claim("rehearsal_of_others", "D3",
+    Claim("rehearsal_of_others", "falling_pass_at_k",
           "a rehearsal of solved prompts retains nothing of the others: held out, DPH-F at .05 retains "
           "Pass@256 as DAPO does, within .05", "it keeps more, as the paper found",
           _difference(_held_out_256, setting("DPH-F", coefficient=0.05), DAPO), NEAR),
-    Claim("dph_f_more_answers", "B3, E7",
+    Claim("dph_f_more_answers", "rehearsal_gauge, convergence_time",
           "on what it rehearses DPH-F at .5 retains more different correct answers than DAPO (effective "
           "number)", "as many, or fewer",
           _difference(_effective_answers, setting("DPH-F", coefficient=0.5), DAPO), ABOVE),
-    Claim("kl_dpg_answers", "B7",
+    Claim("kl_dpg_answers", "alpha_dpg",
           "KL-DPG has the base conditioned on being correct as its target: its effective number stays "
           "within a tenth of the base's", "it falls as without a KL", _relative_change_of_answers,
           (-0.1, 0.1)),
@@ -165,6 +166,8 @@ def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]
     By setting, a row a k: the deviation of the difference over seeds, paired; the seeds, and the texts, that
     a two-sided test at 1 - LEVEL needs for POWER. Of methods with two seeds or more.
     """
+    from scipy.stats import norm
+
     factor = ((norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) / DIFFERENCE) ** 2
     needed = {}
     for run in COMPARED:

@@ -18,7 +18,6 @@ from typing import Any
 
 from .anchors import DIGITS, SUMS
 from .runs import MIXTURE, OpenRun
-from .taught import teach
 
 GEMMA, TAUGHT = "gemma3", "taught"
 """The second is made by `teach`, in the folder of the models that runs start from."""
@@ -54,6 +53,8 @@ def paths(path: str, runs: Sequence[OpenRun], bases: Path) -> dict[str | None, s
     if TAUGHT in folders:
         folder = bases / TAUGHT
         if not folder.is_dir():
+            from .taught import teach
+
             bases.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=bases) as unfinished:
                 teach(Path(unfinished) / TAUGHT, (*DIGITS, *SUMS))

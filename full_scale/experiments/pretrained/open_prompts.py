@@ -1,28 +1,14 @@
-"""Open prompts whose answers are one token, or some digits: a pretrained model's exact probabilities of them.
-
-`Reading.enumerable` makes an EnumerableTask of a model's own next-token tables, where all tokens but the
-words are one, its end symbol. Stationary policies treat incorrect answers alike: they lose nothing by that.
-"""
+"""Open prompts whose answers are one token, or some digits, by name."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add, mul
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
 
-from dph_theory.support.errors import argument_error, choice
-
-from ..enumerable_tasks.tasks import EnumerableTask
-from .packed import next_log_probs, pack
-
-LogProbs = list[Tensor]
-"""Entry t: (texts, words, ..., words, vocabulary), t axes of words: of token t given those before it."""
+from dph_theory.support.errors import choice
 
 
 @dataclass(frozen=True)
@@ -38,96 +24,12 @@ class OpenPrompts:
     length: int = 1
 
 
-class Reading:
-    """One forward pass for the probabilities of several tasks; words of two tokens are no words.
-
-    ValueError for a task of which no word is one token.
-    """
-
-    def __init__(self, tokenizer: Any, tasks: Sequence[OpenPrompts]) -> None:
-        def ids(text: str) -> list[int]:
-            tokens: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
-            return tokens
-
-        self.tasks = {task.name: task for task in tasks}
-        self.words = {
-            task.name: {word: ids(word)[0] for word in task.words if len(ids(word)) == 1} for task in tasks
-        }
-        for name, words in self.words.items():
-            if not words:
-                raise argument_error(f"task {name!r} words", self.tasks[name].words, "some of one token")
-        # The beginning of a text that the tokenizer would add is the model's own business: SmolLM2 has none.
-        first: list[int] = tokenizer("")["input_ids"]
-        sequences: list[list[int]] = []
-        self._shapes: dict[tuple[str, int], tuple[int, ...]] = {}
-        for task in tasks:
-            tokens = tuple(self.words[task.name].values())
-            for t in range(task.length):
-                prefixes = [*itertools.product(tokens, repeat=t)]
-                sequences += [[*first, *ids(text), *prefix] for text in task.texts for prefix in prefixes]
-                self._shapes[task.name, t] = (len(task.texts), *[len(tokens)] * t)
-        self.packed = pack(sequences)
-
-    def log_probs(self, model: Any) -> dict[str, LogProbs]:
-        """Of each task, over the whole vocabulary, on the CPU wherever the model is."""
-        sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
-        parts = next_log_probs(model, self.packed).cpu().split(sizes)
-        tables = {
-            key: part.unflatten(0, shape)
-            for (key, shape), part in zip(self._shapes.items(), parts, strict=True)
-        }
-        return {name: [tables[name, t] for t in range(task.length)] for name, task in self.tasks.items()}
-
-    def word_ids(self, name: str) -> Int[Tensor, " words"]:
-        """The tokens of a task's words."""
-        return torch.tensor([*self.words[name].values()])
-
-    def valid(self, name: str) -> Bool[Tensor, "texts ..."]:
-        """Which answers of words are right, (texts, words, ..., words)."""
-        task, words = self.tasks[name], self.words[name]
-        answers = ["".join(answer) for answer in itertools.product(words, repeat=task.length)]
-        rows = [[answer in right for answer in answers] for right in task.right]
-        return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
-
-    def enumerable(self, name: str, log_probs: LogProbs) -> EnumerableTask:
-        """The task with that base; all tokens but the words are its end symbol."""
-        tables = [_with_others(table.detach(), self.word_ids(name)) for table in log_probs]
-        words, valid = self.words[name], self.valid(name).numpy()
-        valid = np.pad(valid, [(0, 0), *[(0, 1)] * (valid.ndim - 1)])
-        return EnumerableTask(name, tuple(words), tuple(tables), valid, tuple(range(len(valid))))
-
-
-def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
-    """Probabilities of words and of all else; after all else nothing counts: the rows are copies."""
-    chances = table.double().softmax(dim=-1)
-    named = chances[..., words]
-    other = chances.sum(dim=-1, keepdim=True) - named.sum(dim=-1, keepdim=True)
-    lumped = torch.cat([named, other.clamp_min(1e-12)], dim=-1).numpy()
-    for axis in range(1, lumped.ndim - 1):
-        lumped = np.concatenate([lumped, lumped.take([-1], axis=axis)], axis=axis)
-    return np.asarray(lumped / lumped.sum(axis=-1, keepdims=True))
-
-
 @dataclass(frozen=True)
 class LikeliestTokens:
     """A text of a task and its likeliest next tokens, each with its probability and whether it is right."""
 
     text: str
     words: tuple[tuple[str, float, bool], ...]
-
-
-def likeliest_tokens(
-    log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5
-) -> LikeliestTokens:
-    """How a model goes on after the first text of a task, from `Reading.log_probs` of it.
-
-    A word of an answer of several is correct where some correct answer begins with it.
-    """
-    top, right = log_probs[0][0].exp().topk(most), task.right[0]
-    words = [tokenizer.decode(int(token)) for token in top.indices]
-    starts = right if task.length == 1 else {answer[: len(word)] for word in words for answer in right}
-    shown = zip(words, top.values.tolist(), strict=True)
-    return LikeliestTokens(task.texts[0], tuple((word, chance, word in starts) for word, chance in shown))
 
 
 DIGITS = tuple("0123456789")

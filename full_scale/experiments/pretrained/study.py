@@ -1,19 +1,14 @@
-"""The record of the pretrained Llama: predictions settled first, then the runs, and what came of both."""
+"""The study of the pretrained Llama: its experiments, what is predicted before each run, and the runs."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from dph_theory.support.errors import choice
-from dph_theory.support.progress import Progress, silent
-
-from ...models.load import model_hash
-from ..stored_runs import RunStore, StudyOptions, StudyReport
+from ..runner import RUN, Step, Study, StudyOptions, StudyReport
+from ..stored_runs import RunStore
 from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer
-from .losses import STORED
-from .open_prompts import LikeliestTokens, likeliest_tokens, open_prompts
-from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun, Outcomes
-from .training import pretrained_llama, train_on_samples
+from .runs import GROUP, MEASURED, STORED, FinishedOpenRun, OpenRun
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "stationary": (stationary.declared, "Where does each form of the KL end, without noise?"),
@@ -29,30 +24,9 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
 """By name the runs that are declared, whatever came out, and their question."""
 
 
-def run_study(options: StudyOptions, path: str, *, progress: Progress = silent) -> StudyReport:
-    """Run what is declared and not finished, unless it is to be listed, and report what came of it."""
-    runs = quick_runs() if options.quick else declared_runs(options.only, options.seeds)
-    identity = {"kind": findings.KIND, "model": model_hash(path), "group": GROUP, "stored": STORED}
-    store = RunStore(options.folder / findings.KIND, identity)
-    if options.packed is not None:
-        store.adopt(options.packed)
-    if not options.listed:
-        fill(store, path, runs, workers=options.workers, progress=progress)
-    report = findings.Findings.read(store, [run.id for run in runs])
-    if options.json_path is not None:
-        findings.write_numbers(options.json_path, path, store, report)
-    if options.pack is not None:
-        store.pack(options.pack)
-    done = runs_done(runs, report.outcomes) if options.listed else []
-    return StudyReport(report.tables, [*done, *report.sentences])
-
-
-def declared_runs(only: str | None = None, seeds: int | None = None) -> list[OpenRun]:
-    """The runs of all experiments, or of one, with at most so many seeds; declared whatever came out."""
-    if only is not None:
-        choice("only", only, EXPERIMENTS)
-    runs = [run for name, (declared, _) in EXPERIMENTS.items() if only in (None, name) for run in declared()]
-    return [run for run in runs if run.seed is None or seeds is None or run.seed < seeds]
+def declared() -> list[OpenRun]:
+    """The runs of all experiments, whatever came out."""
+    return [run for runs, _ in EXPERIMENTS.values() for run in runs()]
 
 
 def quick_runs() -> list[OpenRun]:
@@ -63,19 +37,14 @@ def quick_runs() -> list[OpenRun]:
     return [*(replace(short, kl=kl) for kl in ("reward", "k3")), *few]
 
 
-def fill(
-    store: RunStore, path: str, runs: Sequence[OpenRun], *, workers: int = 1, progress: Progress = silent
-) -> None:
-    """Run what is not finished; all predictions are stored before the first run starts."""
-    for claim in findings.CLAIMS:
-        if store.missing(findings.CLAIM, [claim.name]):
-            row = {"says": claim.says, "rival": claim.rival, "band": claim.band}
-            store.write(findings.CLAIM, claim.name, row)
-    store.fill(findings.TOKENS, base_tokens, {task: (path, task) for task in MEASURED}, progress=progress)
+def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> Iterator[Step]:
+    """The base, what theory predicts of each kind of run, the runs, and what the kernel makes of them."""
+    path, room = options.model, __package__
+    yield Step(findings.TOKENS, f"{room}.training:base_tokens", {task: (path, task) for task in MEASURED})
     predictable = {run.id: (path, run) for run in runs if run.experiment in ("stationary", "trl")}
-    store.fill(findings.END, stationary.predicted_ends, predictable, progress=progress)
+    yield Step(findings.END, f"{room}.stationary_training:predicted_ends", predictable)
     noisy = {run.tasks[0]: (path, run) for run in runs if run.experiment == "noise"}
-    store.fill(findings.NOISE, noise.noise_forecast, noisy, progress=progress)
+    yield Step(findings.NOISE, f"{room}.noise_training:noise_forecast", noisy)
     folder = store.journal.path.parent
     paths = models.paths(path, runs, store.bases)
     coupled = {
@@ -85,8 +54,8 @@ def fill(
     }
     # A kernel a base: measured by one process, and then there for all.
     kernels = {transfer.KernelSettings.of_run(job[1]).digest: job for job in coupled.values()}
-    store.fill(findings.KERNEL, transfer.kernel_summary, kernels, progress=progress)
-    store.fill(findings.FORECAST, transfer.forecast, coupled, progress=progress)
+    yield Step(findings.KERNEL, f"{room}.kernels:kernel_summary", kernels)
+    yield Step(findings.FORECAST, f"{room}.kernels:forecast", coupled)
     forecasts = store.read(findings.FORECAST, transfer.TransferForecast, coupled)
     pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
     by_adam = {
@@ -94,37 +63,38 @@ def fill(
         for name, job in coupled.items()
         if job[1].experiment == "models" and len(job[1].tasks) == 1
     }
-    store.fill(findings.ADAM_FORECAST, transfer.adam_forecast, by_adam, progress=progress)
+    yield Step(findings.ADAM_FORECAST, f"{room}.kernels:adam_forecast", by_adam)
     jobs = {run.id: (paths[run.model], run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
-    store.fill(findings.RUN, conduct, jobs, workers=workers, progress=progress)
-    finished = store.read(findings.RUN, FinishedOpenRun, coupled)
+    yield Step(RUN, f"{room}.conduct:conduct", jobs, side_by_side=True)
     after = {
         name: (paths[outcome.run.model], outcome, forecasts[name], folder)
-        for name, outcome in finished.items()
+        for name, outcome in store.read(RUN, FinishedOpenRun, coupled).items()
     }
-    store.fill(findings.INTERPOLATION, transfer.interpolation, after, progress=progress)
+    yield Step(findings.INTERPOLATION, f"{room}.kernels:interpolation", after)
 
 
-def runs_done(runs: Sequence[OpenRun], outcomes: Outcomes) -> list[str]:
-    """How many runs of each experiment are done, and what it asks."""
-    declared = Counter(run.experiment for run in runs)
-    done = Counter(outcome.run.experiment for outcome in outcomes)
-    return [f"{name}: {done[name]} of {n} runs done. {EXPERIMENTS[name][1]}" for name, n in declared.items()]
+def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
+    """The runs beside what was predicted of them."""
+    of_runs = findings.Findings.read(store, [run.id for run in runs])
+    numbers = partial(findings.numbers, options.model, store, of_runs)
+    return StudyReport(of_runs.tables, of_runs.sentences, numbers)
 
 
-def base_tokens(path: str, name: str) -> LikeliestTokens:
-    """How the base goes on after the first text of a task that is measured."""
-    llama = pretrained_llama(path)
-    base = llama.base(llama.reading(MEASURED))[name]
-    return likeliest_tokens(base, llama.tokenizer, open_prompts(name))
+def identity(options: StudyOptions) -> dict[str, Any]:
+    """What all rows depend on: the weights of the model, and sizes that are no fields of a run."""
+    from ...models.load import model_hash
+
+    return {"kind": "pretrained", "model": model_hash(options.model), "group": GROUP, "stored": STORED}
 
 
-def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """A run of any kind, from the model of the path, with the texts that it holds at the base."""
-    if run.trainer == "trl":
-        return stationary.train_under_trl(path, run)
-    if run.seed is None:
-        return stationary.train_in_expectation(path, run)
-    if run.baseline is not None:
-        return noise.train_with_baseline(path, run)
-    return train_on_samples(path, run, pinned)
+STUDY = Study(
+    name="pretrained",
+    kind="pretrained",
+    questions={name: question for name, (_, question) in EXPERIMENTS.items()},
+    declared=declared,
+    quick=quick_runs,
+    steps=steps,
+    report=report,
+    identity=identity,
+    claims=findings.CLAIMS,
+)

@@ -11,7 +11,8 @@ from tokenizers.pre_tokenizers import Split
 from transformers import PreTrainedTokenizerFast
 
 from ...tasks.llama import random_llama
-from .open_prompts import DIGITS, Reading, open_prompts
+from .open_prompts import DIGITS, open_prompts
+from .reading import Reading
 from .runs import with_held_out
 
 _STEPS, _RATE, _SEED = 400, 1e-3, 0

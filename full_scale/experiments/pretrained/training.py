@@ -20,9 +20,20 @@ from dph_theory.stationary import valid_answer_shares
 from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
-from .losses import SOLVED, STORED, Prompts, anchor_loss, method_of, sampled_loss
-from .open_prompts import LogProbs, OpenPrompts, Reading, open_prompts
-from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
+from .losses import Prompts, anchor_loss, method_of, sampled_loss
+from .open_prompts import LikeliestTokens, OpenPrompts, open_prompts
+from .reading import LogProbs, Reading, likeliest_tokens
+from .runs import (
+    HELD_OUT,
+    MEASURED,
+    SOLVED,
+    STORED,
+    CoursePoint,
+    FinishedOpenRun,
+    OpenRun,
+    TaskMeasures,
+    with_held_out,
+)
 
 
 def peak() -> float:
@@ -249,3 +260,10 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
     masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
     stored = torch.multinomial(masses, STORED, replacement=True, generator=generator)
     return Prompts(log_ref, valid, rehearsed, stored)
+
+
+def base_tokens(path: str, name: str) -> LikeliestTokens:
+    """How the base goes on after the first text of a task that is measured."""
+    llama = pretrained_llama(path)
+    base = llama.base(llama.reading(MEASURED))[name]
+    return likeliest_tokens(base, llama.tokenizer, open_prompts(name))

@@ -23,8 +23,8 @@ from dph_theory.finite_training import drift_deviation
 from dph_theory.finite_training.answers import answer_tokens, reward_less, update
 from dph_theory.finite_training.training import DifferentiableTraining, Draws, group_baseline, spread_along
 
-from ..enumerable_tasks.base import build_base
-from ..enumerable_tasks.exact import Tables, exact, longest_prefixes, next_token_log_probs
+from ..enumerable_tasks.base import build_base, longest_prefixes, next_token_log_probs
+from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
 from .finished_runs import FROZEN, TABULAR, ExpectedGradientRun, SampledEnd
 from .predictions import distances, stationary_policies
@@ -274,3 +274,8 @@ def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
     parts = log_probs.detach().exp().split([math.prod(shape) for shape in shapes])
     tables = [part.numpy().reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
     return [table / table.sum(axis=-1, keepdims=True) for table in tables]
+
+
+def with_samples(expected: ExpectedGradientRun, bases: Path) -> ExpectedGradientRun:
+    """The expected-gradient run with SAMPLED trainings on samples beside it."""
+    return replace(expected, sampled=sampled_ends(expected.run, bases, SAMPLED))

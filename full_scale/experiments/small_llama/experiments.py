@@ -1,7 +1,6 @@
 """The experiments of the record, and the runs that each one is: what `experiments.yaml` declares."""
 
 import itertools
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -9,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from dph_theory.support.errors import choice
 
 from .runs import LlamaRun
 
@@ -74,20 +71,16 @@ def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
-def record_runs(only: str | None = None, seeds: int | None = None) -> list[LlamaRun]:
-    """The record's runs, or one experiment's (ValueError for another): the first seed of all, then more."""
-    declared = experiments()
-    if only is not None:
-        choice("only", only, declared)
-    chosen = [declared[only]] if only else list(declared.values())
-    most = min(seeds or sys.maxsize, max(experiment.seeds for experiment in chosen))
-    return [run for seed in range(most) for experiment in chosen for run in experiment.runs(seed)]
+def record_runs() -> list[LlamaRun]:
+    """All runs of the record: the first seed of every experiment, then more."""
+    declared = experiments().values()
+    most = max(experiment.seeds for experiment in declared)
+    return [run for seed in range(most) for experiment in declared for run in experiment.runs(seed)]
 
 
 def quick_runs() -> list[LlamaRun]:
     """Three forms of the penalty at one beta, and one drift without: a minute on two cores."""
     drift = replace(experiments()["drift"].runs(0)[0], experiment="quick")
-    penalties = [
-        run for run in record_runs("which_policy", 1) if (run.task, run.beta) == ("selection-2", 0.2)
-    ]
+    first = experiments()["which_policy"].runs(0)
+    penalties = [run for run in first if (run.task, run.beta) == ("selection-2", 0.2)]
     return [*(replace(run, experiment="quick") for run in penalties[:3]), drift]

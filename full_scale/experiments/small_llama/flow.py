@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory import finite_training
-from dph_theory.finite_training import FORMS
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import as_json
 
-from ..enumerable_tasks.base import build_base
 from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
 from .finished_runs import FinishedRun
 from .runs import LlamaRun
-from .training import start_of, tables_of
 
 
 def flow(
@@ -31,11 +27,15 @@ def flow(
 
     Base and start: of a task of one text. ValueError for another task, or a form that no flow describes.
     """
+    from dph_theory import finite_training
+
     if len(task.texts) != 1:
         raise argument_error("task", task.name, "a task of one text")
     form = "kl_dpg" if run.form == "alpha_dpg" and run.alpha == 1 else run.form
-    if form not in FORMS or (form == "rehearsal" and run.rehearsed != "log_u"):
-        raise argument_error("form", run.form, f"one of {', '.join(FORMS)}; rehearsal of -log u")
+    if form not in finite_training.FORMS or (form == "rehearsal" and run.rehearsed != "log_u"):
+        raise argument_error(
+            "form", run.form, f"one of {', '.join(finite_training.FORMS)}; rehearsal of -log u"
+        )
     begun, first = ([table[0] for table in tables] for tables in (start, base))
     course = finite_training.flow(
         first, task.valid[0], times, form=form, beta=run.beta, start=begun, end=task.end
@@ -112,6 +112,9 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
 
 def lost_flow(run: LlamaRun, bases: Path) -> LostFlow:
     """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
+    from ..enumerable_tasks.base import build_base
+    from .training import start_of, tables_of
+
     task = enumerable_task(run.task)
     base, start = (tables_of(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
     times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]

@@ -2,26 +2,31 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.fdivergence import FDivergence
+from dph_theory.finite_training import Rollouts, flow
 from dph_theory.stationary import (
     filtered_policy,
     group_weight,
     locally_filtered,
+    policy_after_resets,
     policy_divergence,
     sequence_policy,
+    tempered,
     token_forward_limit,
     token_policy,
+    truncated,
 )
 
 from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask
 from .finished_runs import PredictedPolicy
 from .runs import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
-from .sampling import sampled_policy
+from .sampling import Sampling
 
 Solver = Callable[..., Tables]
 SOLVERS: dict[str, tuple[Solver, FDivergence]] = {
@@ -47,13 +52,18 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
     beta, rows = run.beta / float(group_weight(run.group_size, 0.5, run.centring)), task.of_rows(base)
     policies = {}
     for name in (own, *(name for name in SOLVERS if name != own)):
-        solver, divergence = SOLVERS[name]
-        policies[name] = list(solver(rows, task.valid, beta, divergence, end=task.end))
+        policies[name] = stationary_policy(name, task, base, beta)
     if run.sampling is not None:
         drawn = partial(sampled_policy, run.sampling, form=run.form, beta=beta, end=task.end)
         of_row = zip(zip(*rows, strict=True), task.valid, strict=True)
         policies = {f"{own}, {run.sampler}": _stacked(drawn(*row) for row in of_row)} | policies
     return policies
+
+
+def stationary_policy(name: str, task: EnumerableTask, base: Sequence[np.ndarray], beta: Any) -> Tables:
+    """The stationary policy of that name on each row, from the base's tables on each text."""
+    solver, divergence = SOLVERS[name]
+    return list(solver(task.of_rows(base), task.valid, beta, divergence, end=task.end))
 
 
 def distances(
@@ -89,3 +99,33 @@ def targets_of(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) 
         return {}
     tables = {FILTERED: filtered_policy(task.of_rows(base), task.valid, end=task.end), BASE: list(base)}
     return {name: tables[name] for name in sorted(tables, key=lambda name: name != run.target)}
+
+
+LONG, STEP = 2000.0, 0.2
+"""Time by which a flow has ended, and the size of its steps where the sampler jumps."""
+
+
+def sampled_policy(
+    sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
+) -> Tables:
+    """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
+    if sampling.rounds > 1:
+        return policy_after_resets(base, valid, beta, sampling.rounds, solver=token_policy, end=end)
+    drawn = None
+    if sampling.drawn_at != 1:
+        drawn = partial(tempered, temperature=sampling.drawn_at)
+    if sampling.top_p < 1:
+        drawn = partial(truncated, top_p=sampling.top_p)
+    finished = (np.indices(valid.shape)[-1] == end).astype(float)
+    rollouts = Rollouts(drawn, weights=finished if sampling.masked else None)
+    (end_tables,) = flow(
+        tempered(base, sampling.temperature),
+        valid,
+        [LONG],
+        form=form,
+        beta=beta,
+        end=end,
+        rollouts=rollouts,
+        step=STEP if sampling.top_p < 1 else None,
+    )
+    return tempered(end_tables, 1 / sampling.temperature)

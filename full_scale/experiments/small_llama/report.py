@@ -6,13 +6,11 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
 from ..enumerable_tasks.exact import ExactMeasures
-from ..stored_runs import StudyOptions, StudyReport, write_record
-from .experiments import experiments, quick_runs, record_runs
+from .experiments import experiments
 from .finished_runs import (
     CAUSES,
     ExpectedGradientRun,
@@ -23,7 +21,6 @@ from .finished_runs import (
 )
 from .flow import LostFlow, ways_back
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
-from .study import KIND, PREDICTION, Study
 
 ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
 
@@ -190,28 +187,3 @@ def results(
     columns = dict.fromkeys(name for row in rows for name in row)
     runs = {name: [row.get(name) for row in rows] for name in columns}
     return {"runs": as_json(runs, digits=5), **ways_back(outcomes, flows)}
-
-
-def run_study(
-    options: StudyOptions, *, expected_gradient: bool = False, progress: Progress = silent
-) -> StudyReport:
-    """Run what is declared and not finished, unless it is to be listed, and report what came of it.
-
-    With `expected_gradient`, of finished runs too what of each miss is too few steps, what sampling noise.
-    """
-    runs = quick_runs() if options.quick else record_runs(options.only, options.seeds)
-    study = Study(options.folder, options.workers, progress)
-    if options.packed is not None:
-        study.store.adopt(options.packed)
-    if not options.listed:
-        study.run(runs, explained=not options.quick)
-        if expected_gradient:
-            study.explain(runs)
-    outcomes, stored = study.outcomes(runs), study.expected_gradient
-    sentences = findings(outcomes, stored)
-    if options.json_path is not None:
-        config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-        write_record(options.json_path, KIND, config, results(outcomes, stored, study.flows), sentences)
-    if options.pack is not None:
-        study.store.pack(options.pack, without=PREDICTION)
-    return StudyReport([tally_table(tallies(runs, outcomes, stored))], sentences)

@@ -5,30 +5,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.support.errors import argument_error, choice
-from dph_theory.trainers.kl_terms import DESCENDING
 
-from ...recipe.objective import objective_of
 from ..outcome import Settings, annealed
 from .sampling import SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
-FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
+PENALTIES = ("k2", "k3", "k3_corrected", "future_kl", "sequence_kl")
+FORMS = ("none", *PENALTIES, "alpha_dpg", "rehearsal")
 """Those with a KL term converge to what the trainer's arguments say (`recipe.objective`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
-_NAMES = {
-    (False, REVERSE_KL.name): SEQUENCE,
-    (True, REVERSE_KL.name): TOKEN_REVERSE,
-    (True, FORWARD_KL.name): TOKEN_FORWARD,
-}
-"""Of a KL by whether it is one of tokens, and which."""
-
 ANNEALED = ("k3", "k3_corrected", "sequence_kl")
 """The forms whose beta may fall along a run."""
 REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -84,7 +75,7 @@ class LlamaRun(Settings):
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
-        if self.form in DESCENDING and not self.beta > 0:
+        if self.form in PENALTIES and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
         choice("baseline", self.baseline, get_args(Baseline))
         if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
@@ -146,10 +137,16 @@ class LlamaRun(Settings):
     @property
     def stationary_policy(self) -> str | None:
         """The name of what it converges to. Entries: `token_penalties`."""
+        from dph_theory.divergences import FORWARD_KL
+
+        from ...recipe.objective import objective_of
+
         objective = objective_of(self.arguments)
         if objective.unknown or objective.divergence is None:
             return None
-        return _NAMES[objective.of_tokens, objective.divergence.name]
+        if not objective.of_tokens:
+            return SEQUENCE
+        return TOKEN_FORWARD if objective.divergence.name == FORWARD_KL.name else TOKEN_REVERSE
 
     @property
     def sampling(self) -> Sampling | None:
@@ -164,5 +161,7 @@ class LlamaRun(Settings):
     @property
     def centring(self) -> str:
         """How the rewards of a run with a prediction are centred, by `dph_theory.stationary.SCALES`."""
+        from ...recipe.objective import objective_of
+
         objective = objective_of(self.arguments)
         return "none" if objective.unknown else objective.advantage.scale or "none"

@@ -1,17 +1,9 @@
-"""Runs whose answers are not the policy's own alone: their settings by name, their limits, TRL's part."""
+"""Runs whose answers are not the policy's own alone: their settings by name, and TRL's part."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
-
-from dph_theory.finite_training import Rollouts, flow
-from dph_theory.stationary import policy_after_resets, tempered, token_policy, truncated
-
-from ..enumerable_tasks.exact import Tables
 
 
 @dataclass(frozen=True)
@@ -58,31 +50,3 @@ SAMPLINGS: Mapping[str, Sampling] = MappingProxyType(
         "masked": Sampling(masked=True),
     }
 )
-LONG, STEP = 2000.0, 0.2
-"""Time by which a flow has ended, and the size of its steps where the sampler jumps."""
-
-
-def sampled_policy(
-    sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
-) -> Tables:
-    """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
-    if sampling.rounds > 1:
-        return policy_after_resets(base, valid, beta, sampling.rounds, solver=token_policy, end=end)
-    drawn = None
-    if sampling.drawn_at != 1:
-        drawn = partial(tempered, temperature=sampling.drawn_at)
-    if sampling.top_p < 1:
-        drawn = partial(truncated, top_p=sampling.top_p)
-    finished = (np.indices(valid.shape)[-1] == end).astype(float)
-    rollouts = Rollouts(drawn, weights=finished if sampling.masked else None)
-    (end_tables,) = flow(
-        tempered(base, sampling.temperature),
-        valid,
-        [LONG],
-        form=form,
-        beta=beta,
-        end=end,
-        rollouts=rollouts,
-        step=STEP if sampling.top_p < 1 else None,
-    )
-    return tempered(end_tables, 1 / sampling.temperature)

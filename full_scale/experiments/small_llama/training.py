@@ -16,8 +16,8 @@ from dph_theory.stationary import answer_probabilities, filtered_policy
 
 from ...presampling.buffer import RehearsalBuffer, RehearsalRow
 from ...training.online import OnlineConfig, OnlineTrainer
-from ..enumerable_tasks.base import build_base, pressed, save
-from ..enumerable_tasks.exact import Tables, exact, next_token_tables
+from ..enumerable_tasks.base import build_base, next_token_tables, pressed, save
+from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask
 from .runs import LlamaRun
 

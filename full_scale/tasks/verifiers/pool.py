@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, get_type_hints
 
-from dph_theory.support.checking import arguments
+from dph_theory.support.checking import typed_arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
 from dph_theory.support.table import printable
 
@@ -288,10 +288,10 @@ def with_options(maker: Any, values: Mapping[str, Any], where: str, *given: str,
     hints = get_type_hints(maker.__init__)
     # What is given already, and what is returned, are no options.
     hints = {key: hint for key, hint in hints.items() if key not in ("return", "function", "style")}
-    return maker(*given, **fixed, **arguments(hints, values, where))
+    return maker(*given, **fixed, **typed_arguments(hints, values, where))
 
 
-def needed(example: Prompt, *names: str) -> list[Any]:
+def required_fields(example: Prompt, *names: str) -> list[Any]:
     """These of an example's reference; ValueError for one that is missing."""
     for name in names:
         if example.reference.get(name) in (None, ""):

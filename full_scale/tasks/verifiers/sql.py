@@ -7,7 +7,7 @@ from dph_theory.support.errors import choice
 
 from ..protocol import Prompt
 from .extract import last_sql
-from .pool import Job, Limits, PooledVerifier, needed
+from .pool import Job, Limits, PooledVerifier, required_fields
 from .sandbox import QueryLimits
 
 MATCHES = ("bird", "spider", "test-suite")
@@ -64,7 +64,7 @@ class SqlVerifier(PooledVerifier):
         query = last_sql(completion)
         if not query:
             return None
-        database, gold = needed(example, "database", "query")
+        database, gold = required_fields(example, "database", "query")
         match = self.match_of(example)
         comparison = {"database": str(database), "gold": gold, "query": query, "match": match}
         return {**comparison, "limits": self._limits}

@@ -3,18 +3,18 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from dph_theory.trainers import advantages as forms
 
 from dph_theory.audit import audit_advantage
 from dph_theory.audit.advantage import AdvantageError, called, objective_of, tabulate
-from dph_theory.stationary import group_objective, group_weight
-from dph_theory.trainers import advantages as forms
-from dph_theory.trainers.advantages import (
+from dph_theory.losses.advantages import (
     batch_normalised,
     best_minus_second,
     over_the_others,
     pass_at_k_training,
     pkpo,
 )
+from dph_theory.stationary import group_objective, group_weight
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from dph_theory.audit import catalogue
 from dph_theory.audit.catalogue import audit_catalogue, form_of
 from dph_theory.audit.cli import catalogue_command
 from dph_theory.audit.published import CATALOGUE
+from dph_theory.losses.kl_terms import KL_TERMS
 from dph_theory.references import REFERENCES
-from dph_theory.trainers.kl_terms import KL_TERMS
 
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")

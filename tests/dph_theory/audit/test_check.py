@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from dph_cli import main
 from dph_theory import audit
-from dph_theory.trainers.surrogates import policy_loss
+from dph_theory.losses.policy_losses import policy_loss
 
 
 def corrected(log_pi, log_ref, log_old, mask):

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dph_theory.audit import audit
+from dph_theory.audit.called_loss import Audited
 from dph_theory.audit.declared_losses import declared_loss
-from dph_theory.audit.exact import Audited
 
 
 def tokens(values, mask):

@@ -13,9 +13,9 @@ import torch
 from support.shown_text import assert_shown_alike
 
 from dph_theory.audit import audit
-from dph_theory.audit.exact import SAMPLER, meanings_of
+from dph_theory.audit.argument_names import SAMPLER, meanings_of
 from dph_theory.losses import kl_term
-from dph_theory.trainers.surrogates import policy_loss
+from dph_theory.losses.policy_losses import policy_loss
 
 BOOK = Path(__file__).with_name("verdicts.txt")
 

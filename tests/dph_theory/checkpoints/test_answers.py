@@ -11,12 +11,12 @@ from support.sampled_counts import write_rows
 
 from dph_theory.checkpoints import Counts, compare_runs, confront
 from dph_theory.checkpoints.answers import (
+    agreement_with_other_prompts,
     answer_agreement,
     answer_codes,
     answers_left,
     independent_prompts,
     majority_answers,
-    named_by_others,
     run_agreement,
     shuffled,
     styles_left,
@@ -157,10 +157,10 @@ def test_answers_that_only_one_side_has_are_not_compared(tmp_path):
 
 def test_named_by_others_leaves_the_prompt_itself_out():
     possible = np.ones((3, 2), bool)
-    assert named_by_others(np.array([[0, 0, 1]]), possible) == pytest.approx(1 / 3)
+    assert agreement_with_other_prompts(np.array([[0, 0, 1]]), possible) == pytest.approx(1 / 3)
     # Alone it is not named: of two strategies none leads.
-    assert named_by_others(np.array([[0, -1, -1]]), possible) == 0.5
-    assert np.isnan(named_by_others(np.array([[0, 0, 0]]), possible[:, :1]))
+    assert agreement_with_other_prompts(np.array([[0, -1, -1]]), possible) == 0.5
+    assert np.isnan(agreement_with_other_prompts(np.array([[0, 0, 0]]), possible[:, :1]))
 
 
 def test_the_style_that_is_left_is_that_of_the_answer_that_is_left():

@@ -5,7 +5,14 @@ from support.sampled_counts import base_rates, sampled
 
 from dph_theory import exact_pass_at_k
 from dph_theory.checkpoints import PairedCounts
-from dph_theory.checkpoints.pass_at_k import CHANCE, change_parts, first_worse, gaps, needed, pass_curves
+from dph_theory.checkpoints.pass_at_k import (
+    CHANCE,
+    change_parts,
+    first_worse,
+    gaps,
+    pass_curves,
+    samples_needed,
+)
 from dph_theory.intervals import bounded_mean
 
 
@@ -16,7 +23,7 @@ def test_curves_are_those_of_the_published_package_and_its_band_is_that_of_many_
     pairs = sampled(rng, before, np.clip(before * 1.5 - 0.1, 0, 1), base_n, run_n)
     columns = (pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
     expected = reference.compare(*columns, bootstrap=2000, alpha=0.1, seed=5)
-    found = pass_curves(pairs, range(1, pairs.least + 1), draws=2000, level=0.9, seed=5)
+    found = pass_curves(pairs, range(1, pairs.fewest_answers + 1), draws=2000, level=0.9, seed=5)
     names = {"base_pass_at_k": "base", "rl_pass_at_k": "run", "mean": "difference"}
     for theirs, ours in names.items():
         assert getattr(found, ours) == pytest.approx(expected[theirs], abs=1e-12), ours
@@ -101,7 +108,7 @@ def test_as_many_prompts_as_needed_find_the_difference_as_often_as_promised():
     rng, k = np.random.default_rng(4), 4
     pilot = power_drawn(rng, 20_000, rng.integers(12, 21, 20_000))
     truth = float(gaps(pilot, [k]).mean())
-    told = {line.n: line for line in needed(pilot, truth, k)}
+    told = {line.n: line for line in samples_needed(pilot, truth, k)}
     assert sorted(told) == [4, 8, 16, 32, 64]
     for n in (4, 64):
         found = gaps(power_drawn(rng, int(told[n].prompts.value) * 150, n), [k]).reshape(150, -1)
@@ -113,12 +120,12 @@ def test_as_many_prompts_as_needed_find_the_difference_as_often_as_promised():
 
 def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_the_prompts():
     pairs = power_drawn(np.random.default_rng(1), 50, 8)
-    assert needed(pairs, 0.1, 6)[0].n == 6
-    whole, half = (needed(pairs, difference, 1)[0].prompts for difference in (0.004, 0.002))
+    assert samples_needed(pairs, 0.1, 6)[0].n == 6
+    whole, half = (samples_needed(pairs, difference, 1)[0].prompts for difference in (0.004, 0.002))
     assert whole.value == pytest.approx(half.value / 4, rel=0.02)
     assert whole.low < whole.value < whole.high
     # For few prompts the one that was not seen counts too.
-    assert needed(pairs, 0.2, 1)[0].prompts.value > half.value / 100**2 * 1.2
+    assert samples_needed(pairs, 0.2, 1)[0].prompts.value > half.value / 100**2 * 1.2
 
 
 ONE, TWO = PairedCounts.from_counts([4], [2], 4, [3]), PairedCounts.from_counts(4, [1, 2], 4, [2, 2])
@@ -131,7 +138,7 @@ ONE, TWO = PairedCounts.from_counts([4], [2], 4, [3]), PairedCounts.from_counts(
         (lambda: pass_curves(TWO, []), "increasing whole numbers"),
         (lambda: pass_curves(TWO, [5]), "increasing whole numbers, at most 4"),
         (lambda: pass_curves(ONE), "prompts=1 is not allowed: at least two"),
-        (lambda: needed(ONE, 0.1, 2), "prompts=1 .*at least two"),
+        (lambda: samples_needed(ONE, 0.1, 2), "prompts=1 .*at least two"),
     ],
 )
 def test_wrong_questions_are_refused(call, words):

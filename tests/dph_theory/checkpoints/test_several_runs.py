@@ -5,7 +5,7 @@ from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 from dph_theory.checkpoints import compare_runs, matched, read_counts
 from dph_theory.checkpoints.pass_at_k import pass_curves
 from dph_theory.checkpoints.several_runs import over_seeds
-from dph_theory.intervals import bounded_mean, mean_of
+from dph_theory.intervals import bounded_mean, mean_interval
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():
     rng, again = np.random.default_rng(0), np.random.default_rng(1)
     gap = 0.2 * rng.choice([-1, 1], 60) + 0.1 * rng.standard_normal((3, 1)) - 0.1
     found = over_seeds(gap, np.random.default_rng(1))
-    alone, seeds = bounded_mean(gap.mean(axis=0), again), mean_of(gap.mean(axis=1))
+    alone, seeds = bounded_mean(gap.mean(axis=0), again), mean_interval(gap.mean(axis=1))
     expected = np.hypot(alone.value - alone.low, seeds.value - seeds.low)
     assert found.value - found.low == pytest.approx(expected)
 

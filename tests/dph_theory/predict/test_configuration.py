@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from dph_theory.losses.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.interpretation import READERS, configuration_of
 from dph_theory.predict.run_files import overridden
-from dph_theory.trainers.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 
 SHORT = {"A": "actor_rollout_ref.actor", "R": "actor_rollout_ref.rollout", "L": "algorithm", "F": "loss_fn"}
 SHORT |= {"V": "algo.advantage", "K": "algo.kl", "O": "orchestrator", "S": "trainer.algorithm"}

@@ -4,7 +4,7 @@ import pytest
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from dph_theory.support.checking import CHECKED, arguments, build
+from dph_theory.support.checking import CHECKED, build, typed_arguments
 from full_scale.recipe.schema import MethodConfig
 
 
@@ -55,7 +55,7 @@ def test_arguments_of_a_function_are_checked_like_fields():
     def f(*, a: int, b: float = 1.0) -> None: ...
 
     hints = typing.get_type_hints(f)
-    assert arguments(hints, {"a": 1, "b": 2}, "f.") == {"a": 1, "b": 2.0}
+    assert typed_arguments(hints, {"a": 1, "b": 2}, "f.") == {"a": 1, "b": 2.0}
     for given, says in (({"a": "x"}, r"f\.a='x'"), (3, "f=3"), ({"c": 3}, r"f\.key='c' .*: a field of F$")):
         with pytest.raises(ValueError, match=says):
-            arguments(hints, given, "f.", owner="F")
+            typed_arguments(hints, given, "f.", owner="F")

@@ -91,9 +91,11 @@ def test_leaving_the_loop_ends_the_workers_or_finishes_what_has_begun_on_request
         break
     assert multiprocessing.active_children() == []
     jobs = [tmp_path / "quick", tmp_path / "slow"]
-    for _job, _result in run_jobs(leave_mark, jobs, workers=2, finish_begun=True):
+    late = []
+    for _job, _result in run_jobs(leave_mark, jobs, workers=2, on_late=lambda job, _: late.append(job)):
         break
     assert all(job.exists() for job in jobs)
+    assert len(late) == 1
 
 
 def test_a_death_can_be_a_result():

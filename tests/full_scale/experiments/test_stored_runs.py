@@ -1,24 +1,21 @@
 import pytest
 
-from full_scale.experiments.stored_runs import RunStore
+from dph_theory.support.errors import RefusedError
+from full_scale.experiments.stored_runs import RunStore, Step
 
 
 def store_in(folder):
     return RunStore(folder, {"kind": "a"})
 
 
-def doubled(job: float) -> float:
-    return 2 * job
-
-
 def test_rows_are_made_once_and_those_of_one_name_replaced(tmp_path):
     seen = []
-    for jobs in ({"x": (1.0,)}, {"x": (5.0,), "y": (2.0,)}):
+    for jobs in ({"x": (2, 1.0)}, {"x": (2, 5.0), "y": (2, 2.0)}):
         again = store_in(tmp_path)
-        again.fill("run", doubled, jobs, progress=lambda *step: seen.append(step))
+        again.fill([Step("run", "operator:mul", jobs)], progress=lambda *step: seen.append(step))
     assert again.read("run", float) == {"x": 2.0, "y": 4.0}
     assert seen == [("run", 1, 1), ("run", 2, 2)]
-    again.fill("run", doubled, {"x": (5.0,)}, anew=True)
+    again.fill([Step("run", "operator:mul", {"x": (2, 5.0)}, anew=True)])
     assert store_in(tmp_path).read("run", float, ["x", "z"]) == {"x": 10.0}
     assert again.missing("run", ["z", "x", "z"]) == ["z"]
 
@@ -40,6 +37,7 @@ def test_other_files_are_refused_in_words(tmp_path):
     (tmp_path / "packed.xz").write_bytes(b"no such thing")
     with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that --pack wrote"):
         store_in(tmp_path).adopt(tmp_path / "packed.xz")
-    store_in(tmp_path).journal.append({"id": "x", "predictions": []})
-    with pytest.raises(ValueError, match=r"journal='.*' is not allowed: rows of what and name"):
+    with store_in(tmp_path).journal.path.open("a") as file:
+        file.write('{"id": "x", "predictions": []}\n')
+    with pytest.raises(RefusedError, match=r"journal.jsonl is damaged, line 2 is no entry"):
         store_in(tmp_path)

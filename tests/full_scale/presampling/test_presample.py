@@ -225,7 +225,7 @@ def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, d
         path.write_bytes(data)
     with pytest.raises((ValueError, RefusedError), match="presample"):
         Presampling.load(Folders.of_recipe(recipe).presample)
-    monkeypatch.setattr("full_scale.models.answering.sample", None)
+    monkeypatch.setattr("full_scale.sampling.answers.sample", None)
     presample(recipe, ruled_task(), whole[1])
     assert stored(recipe) == stored(whole[0])
 

@@ -9,8 +9,8 @@ from support.simulated_runs import controlled, row
 from trl import GRPOConfig
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from dph_theory.losses.objective import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
 from dph_theory.predict import configuration_of
-from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
 from full_scale.recipe.methods import METHODS, setup
 from full_scale.recipe.objective import DEFAULTS, objective_of
 from full_scale.recipe.rehearsal import rehearsal_target
@@ -113,6 +113,34 @@ def test_the_dry_run_and_dph_predict_are_one_reader_over_the_grid_of_trl():
         known += not of_recipe.unknown
     # A KL, no bonus, nothing masked; corrected k3 by tokens, or plain k3; four scales; every loss type.
     assert known == 3 * 4 * len(TRL_LOSS_TYPES)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.04])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": 0.7},
+        {"top_p": 0.9},
+        {"top_k": 50},
+        {"top_k": -1},
+        {"min_p": 0.1},
+        {"reward_weights": [1.0, 0.5]},
+        {"reward_weights": [1.0, 0.0]},
+        {"sync_ref_model": True},
+        {"sync_ref_model": True, "top_entropy_quantile": 0.5, "scale_rewards": "batch"},
+        {"num_generations": 16, "num_iterations": 2, "gradient_accumulation_steps": 4},
+        {"steps_per_generation": 8, "gradient_accumulation_steps": 2},
+        {"generation_batch_size": 512, "per_device_train_batch_size": 8},
+        {"use_vllm": True},
+        {"use_vllm": True, "vllm_importance_sampling_correction": False},
+        {"delta": 4.0},
+        {"use_liger_kernel": True, "repetition_penalty": 1.1},
+        {"epsilon": 0.1, "epsilon_high": 0.28, "loss_type": "luspo"},
+    ],
+)
+def test_the_direct_objective_is_that_of_dph_predict_for_other_settings_of_trl(settings, beta):
+    given = {"use_bias_correction_kl": True, "loss_type": "dapo", "beta": beta, **settings}
+    assert objective_of(given) == configuration_of(given, "trl").objective
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.finite_training import SmallNoiseWarning, excess_by_noise
-from dph_theory.losses import excess_kl_estimate
+from dph_theory.meter import excess_kl_estimate
 from full_scale.training.collapse_meter import STEP, CollapseMeter, _excess_by_noise, _step_of
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -74,13 +74,14 @@ def test_two_lines_on_a_plain_grpo_trainer_measure_what_the_theory_says(model, t
         prompts, completions, rewards = watcher.sampled[step]
         log_pi, log_ref = (sums(each, prompts, completions) for each in (policy, initial))
         rates = torch.tensor([RATES[prompt] for prompt in prompts[::4]]).double()
-        expected = excess_kl_estimate(torch.tensor(rewards).reshape(-1, 4), log_pi, log_ref, rates)
+        sampled = (each.numpy() for each in (log_pi, log_ref, rates))
+        expected = excess_kl_estimate(np.reshape(rewards, (-1, 4)), *sampled)
         wanted = {
-            "excess_kl": expected.mean.item(),
-            "excess_kl_se": expected.mean_standard_error.item(),
+            "excess_kl": expected.mean,
+            "excess_kl_se": expected.mean_standard_error,
             "validity": np.mean(rewards),
             "kl": (log_pi - log_ref).mean().item(),
-            "cost": (log_pi - log_ref).mean().item() - expected.mean.item(),
+            "cost": (log_pi - log_ref).mean().item() - expected.mean,
             "groups_left_out": 0,
         }
         assert logs[step] == pytest.approx(wanted, abs=1e-5)

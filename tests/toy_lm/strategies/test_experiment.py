@@ -10,7 +10,7 @@ import pytest
 from dph_theory.meter import LeadTime, lead_time
 from toy_lm.strategies import StrategiesConfig, run, tables
 from toy_lm.strategies.experiment import methods, on_random_tasks, recorded_steps
-from toy_lm.strategies.results import directions, findings, meter, method
+from toy_lm.strategies.results import directions, findings, meter_warnings, method
 from toy_lm.strategies.train import Anchor, measure, train
 
 SWEEP = {
@@ -125,7 +125,7 @@ def test_directions_are_compared_at_the_configured_conditioning(results):
 def test_the_meter_counts_warnings_leads_and_false_alarms():
     falls = ((100, 60), (None, None))
     early, late = ((80, 10), (5, None)), ((None, 70), (None, None))
-    rows = meter(SMALL, [{"coverage_step": falls, "meter_step": (early, late)}])
+    rows = meter_warnings(SMALL, [{"coverage_step": falls, "meter_step": (early, late)}])
     found = [(row.rise, len(row.leads), len(row.fallen), row.warned_before, row.false_alarms) for row in rows]
     assert found == [(0.02, 4, 2, 2, 1), (0.1, 4, 2, 0, 0)]
     assert [row.steps_ahead for row in rows] == [[20, 50], [-10]]
@@ -146,7 +146,7 @@ def test_sentences_and_tables_hold_the_numbers_of_the_results(record):
     assert numbers(random)[0] == round(results["random_tasks"][0]["pass_at_k_change"][0], 3)
     results["base"]["pass_at_1"] = 0.125
     assert numbers(findings(SMALL, results)[0])[0] == 0.125
-    row = meter(SMALL, results["sweep"])[1]
+    row = meter_warnings(SMALL, results["sweep"])[1]
     assert f"in {row.warned_before} of the {len(row.fallen)} trainings" in warned
     for block in results["sweep"]:
         block["coverage_step"] = [[None for _ in row] for row in block["coverage_step"]]

@@ -6,7 +6,8 @@ from support.small_tasks import random_llama, uniform_task
 from support.tiny_llama import plain_log_probs
 
 from dph_theory.stationary import answer_probabilities, filtered_policy
-from full_scale.experiments.enumerable_tasks.exact import PASS_AT, exact, longest_prefixes, next_token_tables
+from full_scale.experiments.enumerable_tasks.base import longest_prefixes, next_token_tables
+from full_scale.experiments.enumerable_tasks.exact import PASS_AT, exact
 
 
 def test_tables_are_the_models_own_probabilities_one_answer_at_a_time():

@@ -6,8 +6,8 @@ from support.small_tasks import uniform_task
 from transformers import LlamaForCausalLM
 
 from dph_theory.stationary import locally_filtered, policy_divergence
-from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
-from full_scale.experiments.enumerable_tasks.exact import exact, next_token_tables
+from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, next_token_tables, pressed
+from full_scale.experiments.enumerable_tasks.exact import exact
 from full_scale.experiments.enumerable_tasks.tasks import TASKS, dial, enumerable_task
 
 

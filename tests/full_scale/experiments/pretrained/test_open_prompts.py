@@ -4,13 +4,8 @@ import pytest
 import torch
 
 from dph_theory.stationary import policy_pass_rate
-from full_scale.experiments.pretrained.open_prompts import (
-    TASKS,
-    OpenPrompts,
-    Reading,
-    likeliest_tokens,
-    open_prompts,
-)
+from full_scale.experiments.pretrained.open_prompts import TASKS, OpenPrompts, open_prompts
+from full_scale.experiments.pretrained.reading import Reading, likeliest_tokens
 from full_scale.tasks.llama import random_llama, word_level
 
 TOKENIZER = word_level(("a", "b", "c", "d", "<end>"), "<end>", pad_token="<end>", eos_token="<end>")

@@ -16,16 +16,9 @@ from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.settings_text import settings_text
 from full_scale.experiments.pretrained import advantages, anchors, methods, noise, runs
 from full_scale.experiments.pretrained.claims import judged
-from full_scale.experiments.pretrained.findings import (
-    CLAIM,
-    CLAIMS,
-    END,
-    FORECAST,
-    INTERPOLATION,
-    KERNEL,
-    RUN,
-    TOKENS,
-)
+from full_scale.experiments.pretrained.conduct import conduct
+from full_scale.experiments.pretrained.findings import CLAIMS, END, FORECAST, INTERPOLATION, KERNEL, TOKENS
+from full_scale.experiments.pretrained.noise_training import noise_forecast
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     ALONG,
@@ -37,9 +30,9 @@ from full_scale.experiments.pretrained.runs import (
     TaskMeasures,
 )
 from full_scale.experiments.pretrained.stationary import FOUR
-from full_scale.experiments.pretrained.study import conduct, declared_runs, quick_runs, run_study
+from full_scale.experiments.pretrained.study import STUDY, quick_runs
 from full_scale.experiments.pretrained.training import pretrained_llama
-from full_scale.experiments.stored_runs import StudyOptions
+from full_scale.experiments.runner import CLAIM, RUN, StudyOptions, run_study
 from full_scale.models.packaged import packaged_model
 from full_scale.tasks.llama import random_llama, word_level
 
@@ -71,7 +64,7 @@ def test_a_run_in_expectation_ends_at_the_policy_of_its_form(folder):
 def test_what_is_stored_are_the_runs_that_are_declared():
     with lzma.open(Path(figures.__file__).parent / "numbers" / "pretrained.jsonl.xz", "rt") as lines:
         stored = {row["name"] for row in map(json.loads, lines)}
-    assert {run.id for run in declared_runs()} <= stored
+    assert {run.id for run in STUDY.runs()} <= stored
 
 
 def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
@@ -84,16 +77,20 @@ def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
     assert set(first.course[-1].tasks) == set(MEASURED)
 
 
-def test_predictions_are_stored_before_the_first_run_and_a_pack_holds_all(folder, tmp_path, monkeypatch):
+def test_predictions_are_stored_before_the_first_run_and_a_pack_holds_all(folder, tmp_path):
     chosen = [
         expected(FOUR[:1], "reward", 1.0, steps=2),
         OpenRun("methods", MIXTURE, "GRPO", seed=0, steps=1),
     ]
-    monkeypatch.setattr("full_scale.experiments.pretrained.study.quick_runs", lambda: chosen)
+    study = replace(STUDY, quick=lambda: chosen)
     packed, stored = tmp_path / "all.xz", tmp_path / "record.json"
-    report = run_study(StudyOptions(tmp_path / "rows", quick=True, pack=packed, json_path=stored), folder)
+
+    def asked(rows, **options):
+        return run_study(study, StudyOptions(tmp_path / rows, quick=True, model=folder, **options))
+
+    report = asked("rows", pack=packed, json_path=stored)
     lines = (tmp_path / "rows" / "pretrained" / "journal.jsonl").read_text().splitlines()
-    order = [json.loads(line)["what"] for line in lines[1:]]
+    order = [json.loads(line)["key"].partition("/")[0] for line in lines[1:]]
     assert order == [
         *[CLAIM] * len(CLAIMS),
         *[TOKENS] * len(MEASURED),
@@ -105,10 +102,10 @@ def test_predictions_are_stored_before_the_first_run_and_a_pack_holds_all(folder
         INTERPOLATION,
     ]
     assert len(report.tables) == 3, "claims are of twenty steps"
-    listed = run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, packed=packed), folder)
+    listed = asked("other", listed=True, packed=packed)
     assert listed.sentences[0].startswith("stationary: 1 of 1 runs done.")
     assert listed.tables == report.tables
-    run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, json_path=tmp_path / "again"), folder)
+    asked("other", listed=True, json_path=tmp_path / "again")
     first, again = (json.loads(file.read_text())["results"] for file in (stored, tmp_path / "again"))
     assert again["kernels"] == first["kernels"] != []
     assert [row["run"] for row in again["runs"]] == [row["run"] for row in first["runs"]]
@@ -130,7 +127,7 @@ def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
     def run(baseline, seed):
         return replace(noise.FIRST, baseline=baseline, seed=seed, steps=3, learning_rate=0.01)
 
-    forecast = noise.noise_forecast(folder, run("none", 0))
+    forecast = noise_forecast(folder, run("none", 0))
     outcomes = [conduct(folder, run(name, seed)) for seed in range(24) for name in ("none", "one")]
     verdicts = {
         verdict.baseline: verdict for verdict in noise.noise_verdicts({"weekdays": forecast}, outcomes)
@@ -289,7 +286,7 @@ def test_runs_are_compared_at_one_trained_pass_rate_along_their_courses():
 
 
 def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
-    declared = declared_runs()
+    declared = STUDY.runs()
     names = [run.id for run in [*declared, *quick_runs()]]
     assert len(set(names)) == len(names), "a quick run stands for no other"
     policy = {name: TaskMeasures((0.5,) * len(task.texts), 3.0, 0.0) for name, task in TASKS.items()}
@@ -298,9 +295,9 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     courses = {run.setting: risen(run) for run in declared if run.experiment in ALONG}
     for claim in CLAIMS:
         assert isinstance(claim.value(courses if claim.of_courses else ends, policy), float)
-    assert all(run.seed in (None, 0) for run in declared_runs(seeds=1))
+    assert all(run.seed in (None, 0) for run in STUDY.runs(seeds=1))
     with pytest.raises(ValueError, match="only"):
-        declared_runs("everything")
+        STUDY.runs("everything")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from support.tiny_training import TRL_WARNS
 
-from full_scale.experiments.pretrained.anchors import anchors_of
+from full_scale.experiments.pretrained.kernels import (
+    anchors_of,
+    forecast,
+    interpolation,
+    kernel_of,
+    linear_method,
+)
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     ALONE,
@@ -18,16 +24,7 @@ from full_scale.experiments.pretrained.runs import (
     pass_at,
 )
 from full_scale.experiments.pretrained.training import train_on_samples
-from full_scale.experiments.pretrained.transfer import (
-    KS,
-    ForecastComparison,
-    comparisons,
-    forecast,
-    forecast_errors,
-    interpolation,
-    kernel_of,
-    linear_method,
-)
+from full_scale.experiments.pretrained.transfer import KS, ForecastComparison, comparisons, forecast_errors
 from full_scale.tasks.llama import random_llama, word_level
 
 PLAIN = OpenRun("anchors", (EXPLORED,), "GRPO", seed=0, steps=4, learning_rate=3e-3)

@@ -7,8 +7,12 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
-from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base
-from full_scale.experiments.enumerable_tasks.exact import longest_prefixes, next_token_log_probs
+from full_scale.experiments.enumerable_tasks.base import (
+    LlamaFit,
+    build_base,
+    longest_prefixes,
+    next_token_log_probs,
+)
 from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
 from full_scale.experiments.small_llama import expected_gradient, training
 from full_scale.experiments.small_llama.expected_gradient import train_in_expectation

@@ -1,15 +1,16 @@
 import json
+from dataclasses import replace
 
 import pytest
 from support.untrained_runs import PREDICTED, RUN, TASK, expected_at, outcome
 
 from dph_theory.support.record import checked
-from full_scale.experiments.small_llama import report
+from full_scale.experiments.runner import StudyOptions, run_study
 from full_scale.experiments.small_llama.finished_runs import NO_EXPECTED_GRADIENT, TIME
-from full_scale.experiments.small_llama.report import Tally, results, run_study, tallies, tally_table
+from full_scale.experiments.small_llama.report import Tally, results, tallies, tally_table
 from full_scale.experiments.small_llama.runs import TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
-from full_scale.experiments.small_llama.study import KIND, Study
-from full_scale.experiments.stored_runs import StudyOptions
+from full_scale.experiments.small_llama.study import STUDY
+from full_scale.experiments.stored_runs import RunStore
 
 SHORT = LlamaRun("budget_and_family", TASK.name, "sequence_kl", 0.5)
 FREE = LlamaRun("which_policy", TASK.name, "none")
@@ -41,7 +42,7 @@ def test_the_tally_counts_runs_that_were_meant_to_converge():
     )
 
 
-def test_the_record_is_what_figures_read(tmp_path, monkeypatch):
+def test_the_record_is_what_figures_read(tmp_path):
     free = outcome(run=LlamaRun("way_back", TASK.name, "none"), predicted=())
     missed, expected = outcome(ended_at=1), expected_at(1, (0.3, 0.001, 0.1), {"favourite_odds": 0.5})
     runs = results([outcome(), free, missed], {expected.run.id: expected}, {})["runs"]
@@ -59,10 +60,10 @@ def test_the_record_is_what_figures_read(tmp_path, monkeypatch):
     assert {name: runs[name] for name in wanted} == wanted
     rate = PREDICTED[0].exact.validity[0]
     assert runs["validity"][0] == runs["predicted_validity"][0] == pytest.approx(rate, rel=1e-4)
-    monkeypatch.setattr(report, "quick_runs", lambda: [RUN])
-    Study(tmp_path).store.write("run", RUN.id, outcome())
-    run_study(StudyOptions(tmp_path, quick=True, listed=True, json_path=tmp_path / "laws.json"))
-    stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
+    RunStore(tmp_path / STUDY.name, STUDY.identity(None)).write("run", RUN.id, outcome())
+    quick = replace(STUDY, quick=lambda: [RUN])
+    run_study(quick, StudyOptions(tmp_path, quick=True, listed=True, json_path=tmp_path / "laws.json"))
+    stored = checked(json.loads((tmp_path / "laws.json").read_text()), STUDY.kind)
     assert stored["findings"] == [
         "which_policy: 1 of 1 runs converged to their stationary policy; by the nearest policy and the "
         "pass rate alone 1."

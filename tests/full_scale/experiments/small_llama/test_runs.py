@@ -5,6 +5,7 @@ from figures.frames import load
 from full_scale.experiments.enumerable_tasks.tasks import TASKS
 from full_scale.experiments.small_llama.experiments import experiments, quick_runs, record_runs
 from full_scale.experiments.small_llama.runs import LlamaRun
+from full_scale.experiments.small_llama.study import STUDY
 
 
 def test_an_id_is_the_content_whatever_the_process():
@@ -42,16 +43,16 @@ def test_the_stored_runs_are_those_that_are_declared_under_the_same_ids_and_in_t
 
 
 def test_one_experiment_and_the_quick_one():
-    assert {run.experiment for run in record_runs("limits")} == {"limits"}
-    assert [run.seed for run in record_runs("limits")] == [0] * 6 + [1] * 6 + [2] * 6
+    assert {run.experiment for run in STUDY.runs("limits")} == {"limits"}
+    assert [run.seed for run in STUDY.runs("limits")] == [0] * 6 + [1] * 6 + [2] * 6
     assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl", "none"]
     with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_policy"):
-        record_runs("limit")
+        STUDY.runs("limit")
 
 
 def test_methods_are_compared_at_equal_strength():
     curvatures = {"log_u": FORWARD_KL, "js": JENSEN_SHANNON, "alpha": alpha_divergence(0.2)}
-    rehearsed = [run for run in record_runs("direction", seeds=1) if run.form == "rehearsal"]
+    rehearsed = [run for run in STUDY.runs("direction", seeds=1) if run.form == "rehearsal"]
     strengths = [round(run.beta * curvatures[run.rehearsed].curvature, 6) for run in rehearsed]
     assert strengths == [0.05] * 3 + [0.3] * 3
     assert len({(run.scale, run.group_size, run.dapo, run.steps) for run in rehearsed}) == 1

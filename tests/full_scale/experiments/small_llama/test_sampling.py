@@ -6,9 +6,9 @@ import pytest
 
 from dph_theory.stationary import policy_after_resets, policy_at_temperature, token_policy
 from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
-from full_scale.experiments.small_llama.predictions import predictions
+from full_scale.experiments.small_llama.predictions import predictions, sampled_policy
 from full_scale.experiments.small_llama.runs import LlamaRun
-from full_scale.experiments.small_llama.sampling import SAMPLINGS, Sampling, sampled_policy
+from full_scale.experiments.small_llama.sampling import SAMPLINGS, Sampling
 
 
 def base_of(name):

@@ -1,0 +1,144 @@
+"""What a run optimises, as one frozen value: its advantage, its KL term, and how its gradients add up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..divergences import REVERSE_KL
+from ..fdivergence import FDivergence
+from .kl_terms import KLTerm
+
+
+class Weight(NamedTuple):
+    """An advantage in words, what it divides by and what it subtracts from rewards.
+
+    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None where
+    no stationary policy is known.
+    """
+
+    words: str
+    scale: str | None = None
+    baseline: str | None = None
+
+    @property
+    def unknown(self) -> str:
+        """Why the advantage has no known stationary policy; "" if it has one."""
+        return "" if self.scale is not None else f"the advantage is {self.words}"
+
+
+DIVIDED = Weight(
+    "the group's mean subtracted, std-normalised: low and high pass rates weigh more", "std", "mean"
+)
+CENTRED = Weight("the group's mean subtracted: the same weight at every pass rate", "none", "mean")
+LEFT_OUT = Weight(
+    "the mean of the group's other answers subtracted: the same weight at every pass rate",
+    "leave_one_out",
+    "mean",
+)
+RAW = Weight("no baseline: the same weight at every pass rate, with more noise", "leave_one_out", "none")
+ALONE = Weight("one answer a prompt, so no group and no baseline: the reward itself", "leave_one_out", "none")
+BY_MEAN = Weight(
+    "the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean", "mean"
+)
+BY_RATE = Weight("the group's mean subtracted, weighed by a power of the pass rate, from counts")
+LEFT_OUT_DIVIDED = Weight(
+    "the mean of the group's other answers subtracted, divided by their std: no objective is known"
+)
+MIXED = Weight("divided by the whole batch's std, which couples the groups")
+DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {MIXED.words}")
+LEARNED = Weight("a learned value function: no weight is known")
+BEST = Weight(
+    "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
+)
+UNDIVIDED = ("none", "leave_one_out")
+"""The scales whose weight is one for all pass rates: there a verifier that errs acts as another beta."""
+TOKENS, ANSWERS, SUMS = (
+    "mean over the tokens of the batch",
+    "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",
+    "sum over each answer's tokens",
+)
+TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS),
+        **dict.fromkeys(("grpo", "sapo"), ANSWERS),
+        **dict.fromkeys(("dr_grpo", "luspo"), SUMS),
+    }
+)
+"""How TRL's loss types take the tokens of answers together."""
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "quantile": "top_entropy_quantile={:g}: the tokens left out have the KL's gradient and no reward's",
+        "truncation": "rollouts leave tokens out that the KL would retain",
+        "reference": "the reference follows the policy: there is no fixed base to converge near",
+        "masks": "truncated answers are masked: what their share converges to is not known",
+        "rewards": "correctness is not the reward, or not alone",
+        "entropy": "the entropy bonus changes where training converges",
+    }
+)
+"""Why a run has no known stationary policy, by the setting that decides."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a run optimises; every reader of settings makes one, and every question is put to it.
+
+    advantage: what rewards are divided by and what is subtracted from them, in groups of group_size answers
+    (None where the settings do not say); term and coefficient: the KL term, acting where the coefficient is
+    above 0; reduction, how the tokens of answers are added up; updates, optimiser steps a batch (None where
+    not said); sampler, who draws the answers; mixed_only: whether groups whose rewards agree are left out;
+    unpredicted: why no stationary policy is known, "" where one is; undecided: settings that decide what is
+    optimised and whose values are not known.
+    """
+
+    advantage: Weight
+    group_size: int | None = None
+    term: KLTerm | None = None
+    coefficient: float = 0.0
+    reduction: str = TOKENS
+    updates: float | None = 1.0
+    sampler: str = "the policy itself"
+    mixed_only: bool = False
+    unpredicted: str = ""
+    undecided: tuple[str, ...] = ()
+
+    @property
+    def divergence(self) -> FDivergence | None:
+        """The divergence that the KL term minimises; None without a KL, and where that is not known."""
+        return self.term.divergence if self.term is not None and self.coefficient > 0 else None
+
+    @property
+    def of_tokens(self) -> bool:
+        """Whether the KL constrains each token, and not the whole answer."""
+        return self.term is not None and self.coefficient > 0 and self.term.token
+
+    @property
+    def unknown(self) -> str:
+        """Why it has no known stationary policy near the base; "" where it has one."""
+        why = "; ".join(self.undecided) or self.unpredicted
+        return why or ("" if self.divergence else "there is no KL penalty")
+
+    @property
+    def stationary_arguments(self) -> Mapping[str, Any]:
+        """The arguments of `stationary.normalised_validity_at` beside the base rates.
+
+        Of a group whose size is not said, answers less the others weigh as those of any; without a KL any
+        divergence stands there.
+        """
+        return {
+            "beta": self.coefficient,
+            "group_size": self.group_size or 2,
+            "scale": self.advantage.scale or "none",
+            "divergence": self.divergence or REVERSE_KL,
+        }
+
+    def __str__(self) -> str:
+        """What the KL converges to, or why that is not known."""
+        if self.unknown or self.term is None:
+            return f"{'not known' if self.coefficient else 'none'}, {self.unknown}"
+        if not self.of_tokens:
+            return self.term.stationary_kl
+        # Means over each answer have a stationary policy of their own where lengths differ (entries
+        # `updates_and_means`).
+        equal = " of answers of one length" if self.reduction == ANSWERS else ""
+        return f"{self.term.stationary_kl}, where one token{equal} decides validity"

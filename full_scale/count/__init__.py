@@ -1,1 +1,0 @@
-"""How many of a model's answers to each prompt are correct: a file of counts from a model and a reward."""
