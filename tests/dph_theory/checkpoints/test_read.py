@@ -40,10 +40,6 @@ def inspected(*samples, name="summaries.json"):
     return made.getvalue()
 
 
-def scored(value, answer=None):
-    return {"match": {"value": value, "answer": answer}}
-
-
 def evaluation(*sets):
     prompt = {"id": "q1", "correct": [1, 0, 1], "styles": ["a", "b", None]}
     prompt |= {"log_pi": [-1.0, -2.0, -3.0], "log_ref": [-2.0] * 3}

@@ -21,10 +21,6 @@ def two_wells(theta):
     return (theta**4 / 4 - theta**2 / 2).sum(-1)
 
 
-def away(theta, centre):
-    return (theta - centre).square().sum(-1)
-
-
 def points(*rows):
     return torch.tensor(rows, dtype=torch.float64)
 
@@ -83,11 +79,6 @@ def minima(problem, strengths, homogeneous=True):
     parameters = (problem.rows(family)[rows], torch.tensor(strengths, dtype=torch.float64))
     dirac = best_dirac(problem, family)[rows]
     return family, global_minimum(problem.reverse_kl(family), family, points, dirac, *parameters)
-
-
-def value(problem, family, theta, strength):
-    base = problem.rows(family)
-    return problem.reverse_kl(family)(theta[None], base, torch.tensor([strength], dtype=torch.float64)).item()
 
 
 @pytest.mark.slow
