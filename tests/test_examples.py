@@ -181,9 +181,7 @@ def test_two_checkpoints_of_the_demo_show_what_grpo_lost(said):
 def test_a_stored_confrontation_is_drawn(said, tmp_path):
     stored, drawing = tmp_path / "found.json", tmp_path / "pass_at_k.svg"
     words = [str(EXAMPLES / "counts" / f"{name}.jsonl") for name in ("base", "grpo")]
-    options = {"draws": "20", "json": str(stored)}
-    words += [word for name, value in options.items() for word in (f"--{name}", value)]
-    assert CliRunner().invoke(confront_command, words).exit_code == 0
+    assert CliRunner().invoke(confront_command, [*words, "--json", str(stored)]).exit_code == 0
     said("draw_confrontation.py", str(stored), str(drawing))
     assert 'width="486pt"' in drawing.read_text()
 

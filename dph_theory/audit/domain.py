@@ -20,7 +20,6 @@ GRID = tuple(size * (1 - 1e-6) for size in (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 
 
 They lie just within round numbers: exactly at a clamp's end, rounding decides whether a token has a slope.
 """
-FARTHEST = GRID[-1]
 SIZES = tuple(size for size in GRID if size < math.log(100))
 """Advantages are multiplied by up to a hundred, and divided."""
 OFF, OFF32 = 1e-6, 1e-3
