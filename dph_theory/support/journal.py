@@ -164,7 +164,7 @@ def fill(
         done(finished, len(jobs))
 
     row_of = partial(_row_of, make)
-    pairs = ((pair, row_of(pair)) for pair in missing)
+    pairs: Iterator[tuple[tuple[str, Job], Any]] = ((pair, row_of(pair)) for pair in missing)
     if workers is not None:
         late = keep if finish_begun else None
         pairs = run_jobs(row_of, missing, workers=workers, on_late=late, **processes)
