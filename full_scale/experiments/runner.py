@@ -94,7 +94,7 @@ class RunStore:
     def read(self, kind: str, row_type: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
         """The rows of a kind by name: those of `names`, or all; a list is a tuple of that type."""
         if names is None:
-            names = [name for row_kind, name in map(_kind_and_name, self.journal) if row_kind == kind]
+            names = [key.partition("/")[2] for key in self.journal if key.startswith(_key(kind, ""))]
         keys = {name: _key(kind, name) for name in names}
         return {name: _as(row_type, self.journal[key]) for name, key in keys.items() if key in self.journal}
 
@@ -123,7 +123,7 @@ class RunStore:
 
         Six digits, but for a row's run, whose id is its content.
         """
-        rows = [(*_kind_and_name(key), row) for key, row in self.journal.items()]
+        rows = [(*key.split("/", 1), row) for key, row in self.journal.items()]
         lines = [
             json.dumps({"what": kind, "name": name, "row": _rounded(row, 6)}, separators=(",", ":"))
             for kind, name, row in rows
@@ -235,11 +235,6 @@ def _done(study: Study, runs: Sequence[Any], store: RunStore) -> list[tuple[str,
 
 def _key(kind: str, name: str) -> str:
     return f"{kind}/{name}"
-
-
-def _kind_and_name(key: str) -> tuple[str, str]:
-    kind, _, name = key.partition("/")
-    return kind, name
 
 
 def _quietly(function: str, job: tuple[Any, ...]) -> Any:

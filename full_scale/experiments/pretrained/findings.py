@@ -15,13 +15,11 @@ from ..outcome import BARS
 from ..runner import RUN, RunStore, StudyOptions, StudyReport
 from . import advantages, anchors, methods, noise, retention, stationary, transfer
 from .claims import ends_by_seed, judged
-from .open_prompts import LikeliestTokens
+from .open_prompts import SOLVED, STORED, LikeliestTokens
 from .runs import (
     ALONG,
     EXPLORED,
     GROUP,
-    SOLVED,
-    STORED,
     UNTRAINED,
     FinishedOpenRun,
     OpenRun,

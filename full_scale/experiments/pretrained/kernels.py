@@ -22,21 +22,9 @@ from ...transfer.measure import measure_listed
 from ...transfer.metric import ADAM, EUCLIDEAN
 from .anchors import by_lot
 from .losses import method_of
-from .open_prompts import open_prompts
+from .open_prompts import SOLVED, STORED, open_prompts
 from .reading import Reading
-from .runs import (
-    BY_KERNEL,
-    GROUP,
-    HELD_OUT,
-    PICKED,
-    RANDOM,
-    SOLVED,
-    STORED,
-    FinishedOpenRun,
-    OpenRun,
-    Policy,
-    with_held_out,
-)
+from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, FinishedOpenRun, OpenRun, Policy, with_held_out
 from .training import pretrained_llama, train_on_samples
 from .transfer import KS, Interpolation, KernelSettings, TransferForecast, mean_of_rows
 

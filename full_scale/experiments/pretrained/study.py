@@ -6,7 +6,8 @@ from typing import Any
 
 from ..runner import RUN, RunStore, Step, Study, StudyOptions
 from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer
-from .runs import GROUP, MEASURED, STORED, FinishedOpenRun, OpenRun
+from .open_prompts import STORED
+from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "stationary": (stationary.declared, "Where does each form of the KL end, without noise?"),
