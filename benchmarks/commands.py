@@ -32,6 +32,7 @@ AT_ONCE = (
     "audit loss examples/audit_your_own_loss.py:penalty --samples policy",
     "audit metric examples/audit_your_own_metric.py:unbiased",
     "confront examples/counts/base.jsonl examples/counts/grpo.jsonl",
+    "experiment --list",
     "experiment pretrained --list",
     "experiment small-llama --list",
     "verify --list",

@@ -31,13 +31,10 @@ class Journal(Mapping[str, Any]):
 
     Args:
         path: The file; it is made if need be, with its folder.
-        identity: What the work depends on. With None the file is read only, and may be missing.
+        identity: What the work depends on; entries of another one raise ValueError. With None the file is
+            read only, and may be missing.
         kind: Type of the values for `from_json`; with None they are as JSON has them.
-        may_miss: Skip damaged lines with a warning: their work can be done again.
-
-    Raises:
-        ValueError: If there are entries of another identity. Without entries the file begins anew.
-        RefusedError: If a line is damaged.
+        may_miss: Skip damaged lines with a warning: their work can be done again. Else RefusedError.
     """
 
     def __init__(

@@ -12,20 +12,8 @@ import numpy as np
 
 from ..claims import ABOVE, BELOW, NEAR, Claim
 from .claims import Ends, Value, common_pass_at, middle_heights
-from .open_prompts import open_prompts
-from .runs import (
-    ALONE,
-    BY_KERNEL,
-    EXPLORED,
-    HELD_OUT,
-    PICKED,
-    RANDOM,
-    STORED,
-    UNTRAINED,
-    OpenRun,
-    Policy,
-    pass_at,
-)
+from .open_prompts import STORED, open_prompts
+from .runs import ALONE, BY_KERNEL, EXPLORED, HELD_OUT, PICKED, RANDOM, UNTRAINED, OpenRun, Policy, pass_at
 
 SEEDS = 5
 DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide last digits",)

@@ -2,29 +2,27 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from dph_theory.support.record import as_json
-from dph_theory.support.table import Table
 
 from ..claims import Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
 from ..outcome import BARS
-from ..runner import RUN
-from ..stored_runs import RunStore
+from ..runner import RUN, RunStore, StudyOptions, StudyReport
 from . import advantages, anchors, methods, noise, retention, stationary, transfer
 from .claims import ends_by_seed, judged
-from .open_prompts import LikeliestTokens
+from .open_prompts import SOLVED, STORED, LikeliestTokens
 from .runs import (
     ALONG,
     EXPLORED,
     GROUP,
-    SOLVED,
-    STORED,
     UNTRAINED,
     FinishedOpenRun,
+    OpenRun,
     Outcomes,
     TaskMeasures,
     of_experiment,
@@ -37,65 +35,42 @@ ADAM_FORECAST = "forecast of Adam's steps"
 CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
 
 
-@dataclass(frozen=True)
-class Findings:
-    """The runs beside what was predicted of them."""
-
-    outcomes: Outcomes
-    noise_verdicts: Sequence[noise.NoiseVerdict]
-    comparisons: Sequence[transfer.ForecastComparison]
-    verdicts: Mapping[str, ClaimVerdict]
-    """Of the claims, by name."""
-
-    @classmethod
-    def read(cls, store: RunStore, names: Sequence[str]) -> "Findings":
-        """What the store has of the runs of these ids."""
-        outcomes = [*store.read(RUN, FinishedOpenRun, names).values()]
-        forecasts = store.read(FORECAST, transfer.TransferForecast)
-        of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
-        interpolations = store.read(INTERPOLATION, transfer.Interpolation)
-        pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
-        return cls(
-            outcomes=outcomes,
-            noise_verdicts=noise.noise_verdicts(store.read(NOISE, noise.NoiseForecast), outcomes),
-            comparisons=transfer.comparisons(outcomes, forecasts, interpolations, of_adam),
-            verdicts=judged(CLAIMS, outcomes, pinned),
-        )
-
-    @property
-    def tables(self) -> list[Table]:
-        """Runs in expectation beside their predictions, those without a KL, the methods, and the claims."""
-        of_kl, of_noise = stationary.table(self.outcomes), noise.table(self.noise_verdicts)
-        of_methods, of_transfer = methods.table(self.outcomes), transfer.table(self.comparisons)
-        of_advantages = advantages.table(self.outcomes)
-        of_claims = claim_table(CLAIMS, self.verdicts)
-        every = (of_kl, of_noise, of_methods, of_transfer, of_advantages, of_claims)
-        return [table for table in every if table.rows]
-
-    @property
-    def sentences(self) -> list[str]:
-        """How many runs converged as predicted, and which claims held."""
-        expected, under_trl = (of_experiment(name, self.outcomes) for name in ("stationary", "trl"))
-        spreads = Counter(verdict.verdict for verdict in self.noise_verdicts)
-        claims = Counter(verdict.verdict for verdict in self.verdicts.values())
-        converged = "converged to their stationary policy"
-        sentences = []
-        if expected:
-            sentences.append(f"{_matched(expected)} expected-gradient runs {converged}.")
-        if spreads:
-            count = f"{spreads['held']} of {spreads.total()}"
-            sentences.append(f"{count} spreads over seeds were as the adjoint predicted.")
-        if under_trl:
-            sentences.append(f"{_matched(under_trl)} runs under TRL {converged}.")
-        if claims:
-            words = [word for word in ("held", "missed", "undecided", "identity") if claims[word]]
-            counts = ", ".join(f"{claims[word]} {word}" for word in words)
-            sentences.append(f"Of {claims.total()} predictions of differences between runs: {counts}.")
-        return sentences
+def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
+    """The runs beside what was predicted of them: tables, and how many converged and which claims held."""
+    outcomes: Outcomes = [*store.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
+    forecasts = store.read(FORECAST, transfer.TransferForecast)
+    of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
+    interpolations = store.read(INTERPOLATION, transfer.Interpolation)
+    of_noise = noise.noise_verdicts(store.read(NOISE, noise.NoiseForecast), outcomes)
+    comparisons = transfer.comparisons(outcomes, forecasts, interpolations, of_adam)
+    verdicts = judged(CLAIMS, outcomes, {name: forecast.anchors for name, forecast in forecasts.items()})
+    tables = (
+        *(stationary.table(outcomes), noise.table(of_noise), methods.table(outcomes)),
+        *(transfer.table(comparisons), advantages.table(outcomes), claim_table(CLAIMS, verdicts)),
+    )
+    numbers = partial(_numbers, store, outcomes, options.model, of_noise, comparisons, verdicts)
+    return StudyReport(
+        [table for table in tables if table.rows], sentences(outcomes, of_noise, verdicts), numbers
+    )
 
 
-def _matched(outcomes: Outcomes) -> str:
-    return f"{sum(not outcome.misses for outcome in outcomes)} of {len(outcomes)}"
+def sentences(
+    outcomes: Outcomes, of_noise: Sequence[noise.NoiseVerdict], verdicts: Mapping[str, ClaimVerdict]
+) -> list[str]:
+    """How many runs converged as predicted, and which claims held."""
+    expected, under_trl = (of_experiment(name, outcomes) for name in ("stationary", "trl"))
+    spreads = Counter(verdict.verdict for verdict in of_noise)
+    claims = Counter(verdict.verdict for verdict in verdicts.values())
+    words = [f"{claims[word]} {word}" for word in ("held", "missed", "undecided", "identity") if claims[word]]
+    matched = [f"{sum(not end.misses for end in ends)} of {len(ends)}" for ends in (expected, under_trl)]
+    converged = "converged to their stationary policy"
+    every = {
+        f"{matched[0]} expected-gradient runs {converged}.": expected,
+        f"{spreads['held']} of {spreads.total()} spreads over seeds were as the adjoint predicted.": spreads,
+        f"{matched[1]} runs under TRL {converged}.": under_trl,
+        f"Of {claims.total()} predictions of differences between runs: {', '.join(words)}.": claims,
+    }
+    return [sentence for sentence, subject in every.items() if subject]
 
 
 def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
@@ -104,9 +79,15 @@ def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
     return {task: measures for tasks in own for task, measures in tasks.items()}
 
 
-def numbers(path: str, store: RunStore, findings: Findings) -> tuple[dict[str, Any], dict[str, Any]]:
+def _numbers(
+    store: RunStore,
+    outcomes: Outcomes,
+    path: str,
+    of_noise: Sequence[noise.NoiseVerdict],
+    comparisons: Sequence[transfer.ForecastComparison],
+    verdicts: Mapping[str, ClaimVerdict],
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and results of the record: the base, each run's end and what was predicted of it."""
-    outcomes = findings.outcomes
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
@@ -116,7 +97,7 @@ def numbers(path: str, store: RunStore, findings: Findings) -> tuple[dict[str, A
     results = {
         "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
         "base": as_json(base_of(shown), digits=5),
-        "claims": claim_rows(CLAIMS, findings.verdicts),
+        "claims": claim_rows(CLAIMS, verdicts),
         "advantages": advantages.courses(outcomes),
         "at_equal_first": _at_equal_first(of_methods),
         "seeds_for": [
@@ -125,12 +106,11 @@ def numbers(path: str, store: RunStore, findings: Findings) -> tuple[dict[str, A
         ],
         "likeliest_tokens": as_json(store.read(TOKENS, LikeliestTokens), digits=4),
         "noise_forecasts": as_json(store.read(NOISE, noise.NoiseForecast), digits=5),
-        "noise": as_json(findings.noise_verdicts, digits=5),
+        "noise": as_json(of_noise, digits=5),
         "forecasts": [
-            as_json(compared, digits=4) | {"setting": asdict(compared.setting)}
-            for compared in findings.comparisons
+            as_json(compared, digits=4) | {"setting": asdict(compared.setting)} for compared in comparisons
         ],
-        "forecast_errors": as_json(transfer.forecast_errors(findings.comparisons), digits=4),
+        "forecast_errors": as_json(transfer.forecast_errors(comparisons), digits=4),
         "kernels": [*store.read(KERNEL, dict).values()],
     }
     return config, results

@@ -8,21 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
+from dph_theory import transfer as theory
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.support.errors import choice
 from dph_theory.support.record import as_json
-from dph_theory.transfer import (
-    AnswerKernel,
-    Hold,
-    LinearisedMethod,
-    chosen_anchors,
-    group_drive,
-    interpolated,
-    linearised_training,
-    own_and_pair,
-    pass_at_k_slope,
-)
+from dph_theory.transfer import AnswerKernel
 
 from ...models.load import LoadedModel, ModelHashes, load
 from ...recipe.schema import ModelConfig
@@ -31,21 +22,9 @@ from ...transfer.measure import measure_listed
 from ...transfer.metric import ADAM, EUCLIDEAN
 from .anchors import by_lot
 from .losses import method_of
-from .open_prompts import open_prompts
+from .open_prompts import SOLVED, STORED, open_prompts
 from .reading import Reading
-from .runs import (
-    BY_KERNEL,
-    GROUP,
-    HELD_OUT,
-    PICKED,
-    RANDOM,
-    SOLVED,
-    STORED,
-    FinishedOpenRun,
-    OpenRun,
-    Policy,
-    with_held_out,
-)
+from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, FinishedOpenRun, OpenRun, Policy, with_held_out
 from .training import pretrained_llama, train_on_samples
 from .transfer import KS, Interpolation, KernelSettings, TransferForecast, mean_of_rows
 
@@ -85,7 +64,7 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
     if run.picked == RANDOM:
         return candidates[[*by_lot(run)]]
     coupling = kernel.log_odds.kernel
-    explaining = chosen_anchors(coupling, candidates, run.anchors)
+    explaining = theory.chosen_anchors(coupling, candidates, run.anchors)
     if run.picked == BY_KERNEL:
         return np.sort(explaining)
     rest = np.setdiff1d(candidates, explaining)
@@ -134,10 +113,10 @@ def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> Transf
     step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
     settings: dict[str, Any] = {"steps": steps, "step": step, "optimiser": run.optimiser}
     curves, alone = (
-        linearised_training(model, method, trained, seeds=LINEARISED_SEEDS, **settings)
+        theory.linearised_training(model, method, trained, seeds=LINEARISED_SEEDS, **settings)
         for model in (kernel, kernel.alone())
     )
-    quiet = linearised_training(kernel, method, trained, seeds=1, noise=False, **settings)
+    quiet = theory.linearised_training(kernel, method, trained, seeds=1, noise=False, **settings)
     ends = curves.pass_at_k(held_out, KS)[:, -1]
     return TransferForecast(
         trained=mean_of_rows(curves.pass_at_k(explored, KS)[:, -1]),
@@ -152,17 +131,17 @@ def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> Transf
 
 def linear_method(
     run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray
-) -> LinearisedMethod:
+) -> theory.LinearisedMethod:
     """The run's method as the linearised model is trained by it."""
     method = method_of(run)
-    holds: tuple[Hold, ...] = ()
+    holds: tuple[theory.Hold, ...] = ()
     if method.rehearsal is not None:
         solved = tuple(i for i in trained.tolist() if kernel.log_odds.rates[i] >= SOLVED)
-        holds = (Hold(solved, method.rehearsal.divergence, run.coefficient, answers=STORED),)
+        holds = (theory.Hold(solved, method.rehearsal.divergence, run.coefficient, answers=STORED),)
     if anchors.size:
         pinned = tuple(anchors.tolist())
-        holds += (Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
-    linearised = LinearisedMethod.from_objective(method.objective(GROUP, run.coefficient))
+        holds += (theory.Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
+    linearised = theory.LinearisedMethod.from_objective(method.objective(GROUP, run.coefficient))
     return replace(linearised, alpha=method.alpha, holds=holds)
 
 
@@ -178,7 +157,7 @@ def interpolation(
     trained = np.concatenate([kernel.prompts_in(*outcome.run.tasks), anchors])
     start = _log_odds(kernel, outcome.course[1 if outcome.run.measured_after else 0].tasks)
     measured = _log_odds(kernel, outcome.course[-1].tasks) - start
-    change = interpolated(kernel.log_odds.kernel, trained, measured[trained], ridge=_RIDGE)
+    change = theory.interpolated(kernel.log_odds.kernel, trained, measured[trained], ridge=_RIDGE)
     predicted = _logit(np.array(forecast.rates)) - start
     rates = expit((start + change)[held_out])
     pairs = [(log_odds[held_out], measured[held_out]) for log_odds in (change, predicted)]
@@ -220,11 +199,11 @@ def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     mixed, first = np.flatnonzero((rates > 0) & (rates < 1)), kernel.sets[0]
     trained = np.intersect1d(kernel.prompts_in(first), mixed)
     drive = np.zeros(len(rates))
-    drive[trained] = group_drive(GROUP, rates[trained])
+    drive[trained] = theory.group_drive(GROUP, rates[trained])
     held_out = kernel.prompts_in(first + HELD_OUT)
-    slope = pass_at_k_slope(coupling, rates, SLOPES, drive, among=held_out)
+    slope = theory.pass_at_k_slope(coupling, rates, SLOPES, drive, among=held_out)
     of_kind = np.intersect1d(kernel.prompts_in(first, first + HELD_OUT), mixed)
     among, of_rates = coupling[np.ix_(of_kind, of_kind)], rates[of_kind]
-    pairs = [own_and_pair(among, of_rates, k, group_drive(GROUP, of_rates)) for k in SLOPES]
+    pairs = [theory.own_and_pair(among, of_rates, k, theory.group_drive(GROUP, of_rates)) for k in SLOPES]
     errors = [float(effects.pair / effects.pair_error) for effects in pairs]
     return {"k": [*map(float, SLOPES)], "held out": slope.tolist(), "pairs": errors}

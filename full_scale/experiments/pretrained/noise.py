@@ -74,8 +74,6 @@ class NoiseVerdict:
 
 def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -> list[NoiseVerdict]:
     """Of each prompt and baseline with two seeds or more."""
-    from scipy.stats import chi2
-
     verdicts = []
     for (task, forecast), baseline in product(forecasts.items(), BASELINES):
         ends = [
@@ -85,6 +83,8 @@ def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -
         ]
         if len(ends) < 2:
             continue
+        from scipy.stats import chi2  # Slow to load, and not needed to list what is declared.
+
         first, second = forecast.places
         freedom, predicted = len(ends) - 1, forecast.deviations[baseline]
         measured = stdev(math.log(end.first_shares[0][first] / end.first_shares[0][second]) for end in ends)

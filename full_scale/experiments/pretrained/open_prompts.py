@@ -10,6 +10,11 @@ import numpy as np
 
 from dph_theory.support.errors import choice
 
+SOLVED = 0.6
+"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
+STORED = 64
+"""Stored correct answers of each rehearsed prompt."""
+
 
 @dataclass(frozen=True)
 class OpenPrompts:

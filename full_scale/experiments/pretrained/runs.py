@@ -25,10 +25,6 @@ ANSWERS = 64
 """Answers a step of runs on one prompt."""
 GROUP = 16
 """Answers a prompt and step of all others, where a run does not say another number."""
-SOLVED = 0.6
-"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-STORED = 64
-"""Stored correct answers of each rehearsed prompt."""
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
 ALONG = ("advantages", "retention")
 """Experiments whose runs are compared along their courses."""

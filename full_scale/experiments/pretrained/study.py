@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from ..runner import RUN, Step, Study, StudyOptions, StudyReport
-from ..stored_runs import RunStore
+from ..runner import RUN, RunStore, Step, Study, StudyOptions
 from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer
-from .runs import GROUP, MEASURED, STORED, FinishedOpenRun, OpenRun
+from .open_prompts import STORED
+from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "stationary": (stationary.declared, "Where does each form of the KL end, without noise?"),
@@ -42,9 +41,9 @@ def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> It
     path, room = options.model, __package__
     yield Step(findings.TOKENS, f"{room}.training:base_tokens", {task: (path, task) for task in MEASURED})
     predictable = {run.id: (path, run) for run in runs if run.experiment in ("stationary", "trl")}
-    yield Step(findings.END, f"{room}.stationary_training:predicted_ends", predictable)
+    yield Step(findings.END, f"{room}.conduct:predicted_ends", predictable)
     noisy = {run.tasks[0]: (path, run) for run in runs if run.experiment == "noise"}
-    yield Step(findings.NOISE, f"{room}.noise_training:noise_forecast", noisy)
+    yield Step(findings.NOISE, f"{room}.conduct:noise_forecast", noisy)
     folder = store.journal.path.parent
     paths = models.paths(path, runs, store.bases)
     coupled = {
@@ -73,13 +72,6 @@ def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> It
     yield Step(findings.INTERPOLATION, f"{room}.kernels:interpolation", after)
 
 
-def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
-    """The runs beside what was predicted of them."""
-    of_runs = findings.Findings.read(store, [run.id for run in runs])
-    numbers = partial(findings.numbers, options.model, store, of_runs)
-    return StudyReport(of_runs.tables, of_runs.sentences, numbers)
-
-
 def identity(options: StudyOptions) -> dict[str, Any]:
     """What all rows depend on: the weights of the model, and sizes that are no fields of a run."""
     from ...models.load import model_hash
@@ -94,7 +86,7 @@ STUDY = Study(
     declared=declared,
     quick=quick_runs,
     steps=steps,
-    report=report,
+    report=findings.report,
     identity=identity,
     claims=findings.CLAIMS,
 )

@@ -21,19 +21,9 @@ from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
 from .losses import Prompts, anchor_loss, method_of, sampled_loss
-from .open_prompts import LikeliestTokens, OpenPrompts, open_prompts
+from .open_prompts import SOLVED, STORED, LikeliestTokens, OpenPrompts, open_prompts
 from .reading import LogProbs, Reading, likeliest_tokens
-from .runs import (
-    HELD_OUT,
-    MEASURED,
-    SOLVED,
-    STORED,
-    CoursePoint,
-    FinishedOpenRun,
-    OpenRun,
-    TaskMeasures,
-    with_held_out,
-)
+from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
 
 
 def peak() -> float:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..runner import RUN, Step, Study, StudyOptions, StudyReport
-from ..stored_runs import RunStore
+from ..runner import RUN, RunStore, Step, Study, StudyOptions, StudyReport
 from . import report
 from .experiments import experiments, quick_runs, record_runs
 from .finished_runs import (
@@ -31,12 +30,12 @@ def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> I
     named = {run.id: run for run in runs}
     missing = [named[name] for name in store.missing(RUN, named)]
     # By one process: no two fit one base.
-    yield Step(PREDICTION, f"{__package__}.conduct:predicted", _jobs(store, missing))
+    yield Step(PREDICTION, f"{__package__}.training:predicted", _jobs(store, missing))
     yield Step(FLOW, f"{__package__}.flow:lost_flow", _jobs(store, map(flow_of, runs)), side_by_side=True)
     predicted = store.read(PREDICTION, PredictedPolicy)
     yield _in_expectation(store, [run for run in missing if not (options.quick and predicted[run.id])])
     jobs = {name: (run, predicted.get(name, ()), store.bases) for name, run in named.items()}
-    yield Step(RUN, f"{__package__}.conduct:conduct", jobs, side_by_side=True)
+    yield Step(RUN, f"{__package__}.training:conduct", jobs, side_by_side=True)
     if options.expected_gradient:
         yield from explanations(store, runs)
 

@@ -16,9 +16,8 @@ from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.settings_text import settings_text
 from full_scale.experiments.pretrained import advantages, anchors, methods, noise, runs
 from full_scale.experiments.pretrained.claims import judged
-from full_scale.experiments.pretrained.conduct import conduct
+from full_scale.experiments.pretrained.conduct import conduct, noise_forecast
 from full_scale.experiments.pretrained.findings import CLAIMS, END, FORECAST, INTERPOLATION, KERNEL, TOKENS
-from full_scale.experiments.pretrained.noise_training import noise_forecast
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     ALONG,

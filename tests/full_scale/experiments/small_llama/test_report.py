@@ -5,12 +5,11 @@ import pytest
 from support.untrained_runs import PREDICTED, RUN, TASK, expected_at, outcome
 
 from dph_theory.support.record import checked
-from full_scale.experiments.runner import StudyOptions, run_study
+from full_scale.experiments.runner import RunStore, StudyOptions, run_study
 from full_scale.experiments.small_llama.finished_runs import NO_EXPECTED_GRADIENT, TIME
 from full_scale.experiments.small_llama.report import Tally, results, tallies, tally_table
 from full_scale.experiments.small_llama.runs import TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 from full_scale.experiments.small_llama.study import STUDY
-from full_scale.experiments.stored_runs import RunStore
 
 SHORT = LlamaRun("budget_and_family", TASK.name, "sequence_kl", 0.5)
 FREE = LlamaRun("which_policy", TASK.name, "none")

@@ -6,9 +6,8 @@ from support.untrained_runs import RUN, TASK, expected_at, outcome
 
 from dph_theory.support import journal
 from full_scale.experiments.runner import RUN as FINISHED
-from full_scale.experiments.runner import StudyOptions
-from full_scale.experiments.small_llama import conduct as conducting
-from full_scale.experiments.small_llama import expected_gradient
+from full_scale.experiments.runner import RunStore, StudyOptions
+from full_scale.experiments.small_llama import expected_gradient, training
 from full_scale.experiments.small_llama.finished_runs import (
     BEYOND_FIRST_ORDER,
     UNEXPLAINED,
@@ -27,7 +26,6 @@ from full_scale.experiments.small_llama.study import (
     outcomes_of,
     steps,
 )
-from full_scale.experiments.stored_runs import RunStore
 
 RUNS = [LlamaRun("which_policy", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")]
 
@@ -58,9 +56,9 @@ def no_training(monkeypatch):
         )
 
     monkeypatch.setattr(journal, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
-    monkeypatch.setattr(conducting, "tables_of", lambda task, folder: TASK.base)
-    monkeypatch.setattr(conducting, "build_base", lambda task, folder: folder)
-    monkeypatch.setattr(conducting, "conduct", conduct)
+    monkeypatch.setattr(training, "tables_of", lambda task, folder: TASK.base)
+    monkeypatch.setattr(training, "build_base", lambda task, folder: folder)
+    monkeypatch.setattr(training, "conduct", conduct)
     monkeypatch.setattr(expected_gradient, "train_in_expectation", in_expectation)
 
 
@@ -101,7 +99,7 @@ def test_a_quick_run_trains_expected_gradient_runs_only_where_there_is_no_statio
     tmp_path, monkeypatch
 ):
     drift = LlamaRun("drift", TASK.name, "none", 0.0)
-    monkeypatch.setattr(conducting, "conduct", lambda run, predicted, bases: outcome(run=run))
+    monkeypatch.setattr(training, "conduct", lambda run, predicted, bases: outcome(run=run))
     monkeypatch.setattr(
         expected_gradient,
         "train_in_expectation",

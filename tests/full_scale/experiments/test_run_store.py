@@ -1,7 +1,7 @@
 import pytest
 
 from dph_theory.support.errors import RefusedError
-from full_scale.experiments.stored_runs import RunStore, Step
+from full_scale.experiments.runner import RunStore, Step
 
 
 def store_in(folder):
