@@ -15,7 +15,8 @@ from .problem import Problem, near_the_reference, random_problem
 from .quantities import gradient_of
 from .report import Limit, Match
 
-GRID = tuple(size * (1 - 1e-6) for size in (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, 20.0))
+FARTHEST = 20.0
+GRID = tuple(size * (1 - 1e-6) for size in (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, FARTHEST))
 """Sizes of a log ratio of token 0 that are tried, in rising order.
 
 They lie just within round numbers: exactly at a clamp's end, rounding decides whether a token has a slope.

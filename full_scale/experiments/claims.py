@@ -55,7 +55,7 @@ def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: 
 
 
 def judge(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
-    """The verdict of a claim's values, one a seed and at least one, by their Student-t interval."""
+    """Judge a claim by the Student-t interval of its values, one for each seed and at least one."""
     from dph_theory.intervals import mean_interval  # scipy, which declarations do not need.
 
     mean, low, high = map(float, mean_interval(values, confidence=LEVEL))
@@ -69,7 +69,7 @@ def judge(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
 
 
 def claim_table(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -> Table:
-    """All claims that were declared, whatever became of them; no rows before the first verdict."""
+    """All claims that were declared, whatever became of them; no rows before the first one is judged."""
     rows = []
     for claim in claims if verdicts else ():
         cells: tuple[Any, ...] = (None, "", "not run")
@@ -82,7 +82,7 @@ def claim_table(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -
 
 
 def claim_rows(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -> list[dict[str, Any]]:
-    """All claims for a record, each with its verdict if it has one."""
+    """All claims for a record, each as it was judged, if it was."""
     return [
         {"name": claim.name, "theory": claim.theory, "says": claim.statement, "rival": claim.rival}
         | (as_json(asdict(verdicts[claim.name]), digits=5) if claim.name in verdicts else {})

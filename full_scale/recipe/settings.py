@@ -1,7 +1,7 @@
 """The trainer's settings with their types and defaults, read from the sources of its dataclasses.
 
 TRL's GRPOConfig takes seconds to import and brings torch; its source is parsed in milliseconds. So recipes
-are checked, and wrong ones refused, before anything heavy is loaded, by the TRL that is installed.
+are checked, and refused, by the TRL that is installed before anything heavy is loaded.
 """
 
 import ast

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
+from dph_theory.losses.kl_terms import DESCENDING
+
 from ..enumerable_tasks.exact import ExactMeasures
 from ..outcome import Outcome, bars_of, mean_gap, misses
-from .runs import PENALTIES, LlamaRun
+from .runs import LlamaRun
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class FinishedRun(Outcome):
         return mean_gap(self.last.exact.validity, self.prediction.exact.validity)
 
 
-CLOSED_FORMS = ("none", *PENALTIES)
+CLOSED_FORMS = ("none", *DESCENDING)
 """The forms whose expected update is a function of the policy that is known in closed form."""
 RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
 """Accounts of sampling noise beside the adjoint: the kernel of the model at its start for ever, at

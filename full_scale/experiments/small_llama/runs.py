@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
+from dph_theory.losses.kl_terms import DESCENDING
 from dph_theory.support.errors import argument_error, choice
 
 from ..outcome import Settings, annealed
@@ -12,8 +13,7 @@ from .sampling import SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
-PENALTIES = ("k2", "k3", "k3_corrected", "future_kl", "sequence_kl")
-FORMS = ("none", *PENALTIES, "alpha_dpg", "rehearsal")
+FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
 """Those with a KL term converge to what the trainer's arguments say (`recipe.objective`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
@@ -75,7 +75,7 @@ class LlamaRun(Settings):
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
-        if self.form in PENALTIES and not self.beta > 0:
+        if self.form in DESCENDING and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
         choice("baseline", self.baseline, get_args(Baseline))
         if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):

@@ -4,11 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from dph_theory.trainers.kl_terms import DESCENDING
 
 from full_scale.experiments.claims import ABOVE, Claim, claim_rows, claim_table, judge, over_seeds
 from full_scale.experiments.runner import STUDIES, study_named
-from full_scale.experiments.small_llama.runs import PENALTIES
 
 HEAVY = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
 
@@ -33,10 +31,6 @@ def test_a_study_has_questions_for_all_its_experiments_and_names_for_all_its_run
     assert {run.experiment for run in study.declared()} == set(study.questions)
     names = [run.id for run in study.declared()]
     assert len(set(names)) == len(names)
-
-
-def test_the_forms_of_a_run_are_those_that_descend_along_a_penalty():
-    assert set(PENALTIES) == set(DESCENDING)
 
 
 def test_all_claims_are_reported_whatever_became_of_them():
