@@ -183,8 +183,10 @@ def rows(axes: Axes, labels: Collection[str]) -> None:
     axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def ticks(axes: Axes, values: Sequence[float]) -> None:
-    """Ticks across at these values, as short as they can be written, and no others."""
+def ticks(axes: Axes, values: Sequence[float], *, base: int | None = None) -> None:
+    """Draw ticks across at these values and no others; `base` makes the axis logarithmic."""
+    if base is not None:
+        axes.set_xscale("log", base=base)
     axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.minorticks_off()
 

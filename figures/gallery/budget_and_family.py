@@ -59,12 +59,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     for shift, (name, (words, looks)) in zip((-0.12, 0.0, 0.12), OBJECTIVES.items(), strict=True):
         line = longest[longest.objective == name]
         line = line[line.beta == line.beta.min()]
-        seeds = [
-            (places[rank] + shift, end)
-            for rank, ends in zip(line["rank"], line.ends, strict=True)
-            for end in ends
-        ]
-        right.plot(*zip(*seeds, strict=True), label=words, **looks | {"linestyle": "", "markersize": 5})
+        seeds = line.explode("ends")
+        style = looks | {"linestyle": "", "markersize": 5}
+        right.plot(seeds["rank"].map(places) + shift, seeds.ends, label=words, **style)
     right.axhline(frame.target.iloc[0], color="grey", linestyle=":", label="$p_*$")
     right.set(ylabel="effective number of answers", title=r"Longest training, least $\beta$")
     right.set_ylim(top=1.35 * frame.effective.max())
@@ -92,10 +89,9 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """Every setting: effective answers and KL to the stationary policy."""
+    words = {name: label for name, (label, _) in OBJECTIVES.items()}
     shown = frame.assign(
-        objective=frame.objective.map(
-            lambda name: OBJECTIVES.get(name, ("KL in the reward, beta falling",))[0]
-        ),
+        objective=frame.objective.map(words).fillna("KL in the reward, beta falling"),
         rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],
     )
     names = {name: name for name in ("objective", "beta", "rank", "steps")}

@@ -17,7 +17,7 @@ from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import Sheet, curve, look
+from ..style import Sheet, curve, look, ticks
 
 NEEDS = ("pretrained",)
 TASK, BETA = "primes", 0.2
@@ -43,8 +43,7 @@ def numbers(records: Records) -> dict[str, Any]:
     for run in stored["runs"]:
         settings = run["run"]
         if settings["tasks"] == [TASK] and settings["coefficient_from"] and settings["coefficient"] == BETA:
-            form, end = settings["kl"], run["tasks"][TASK]
-            policy = run["predicted"][form]
+            form, end, policy = settings["kl"], run["tasks"][TASK], run["predicted"][settings["kl"]]
             shares[form] = {
                 "law": policy["first_shares"][TASK],
                 "run": end["first_shares"][0],
@@ -104,8 +103,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         points = _rows_of(frame, key)
         (row,) = points[points.coefficient == coefficient].to_dict("records")
         curve(middle, K, [row[f"held {k}"] for k in K], **_look(key))
-    middle.set_xscale("log", base=2)
-    middle.set_xticks(K, [f"{k}" for k in K])
+    ticks(middle, K, base=2)
     middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="Last digits, held out")
     right.plot(base["trained 1"], base["trained 256"], **look("base", linestyle=""))
     for key in (FORWARD, REVERSE):

@@ -62,31 +62,25 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 def minimises_another(frame: pd.DataFrame) -> pd.Series:
     """Whether a form estimates one divergence exactly, and minimises another."""
-    estimated, minimised = frame.value, frame.gradient
-    names = (
-        estimated.map(lambda match: match["name"].removesuffix(" + log A1")),
-        minimised.map(lambda match: match["name"]),
-    )
-    exact = estimated.map(lambda match: match["exact"]) & minimised.map(lambda match: match["exact"])
-    return exact & (names[1] != "zero") & (names[0] != names[1])
+    estimated = frame.value.str["name"].str.removesuffix(" + log A1")
+    minimised = frame.gradient.str["name"]
+    exact = frame.value.str["exact"] & frame.gradient.str["exact"]
+    return exact & (minimised != "zero") & (estimated != minimised)
 
 
 def table(frame: pd.DataFrame) -> Table:
     """How many forms have an expected gradient of zero, minimise another divergence, or have flat regions."""
     counts = {
-        "no gradient in expectation": frame.gradient.map(lambda match: match["name"] == "zero"),
+        "no gradient in expectation": frame.gradient.str["name"] == "zero",
         "estimates one divergence, minimises another": minimises_another(frame),
         "no gradient at some log ratios": frame.dead_zones.map(len) > 0,
     }
-    rows = [
-        (what, int(which.sum()), ", ".join(dict.fromkeys(frame.loss[which])))
-        for what, which in counts.items()
-    ]
-    return Table.from_rows(("forms", "number", "which"), [("audited", len(frame), ""), *rows])
+    rows = [("audited", len(frame), "")]
+    for what, which in counts.items():
+        rows.append((what, int(which.sum()), ", ".join(dict.fromkeys(frame.loss[which]))))
+    return Table.from_rows(("forms", "number", "which"), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """More than a third of the forms estimate one quantity and minimise another."""
-    return bool(
-        (frame.value.map(lambda m: m["name"]) != frame.gradient.map(lambda m: m["name"])).mean() > 1 / 3
-    )
+    return bool((frame.value.str["name"] != frame.gradient.str["name"]).mean() > 1 / 3)
