@@ -75,7 +75,7 @@ def _formula(text: str) -> str:
     shown = re.sub(r"_(\w{2,})", r"_{\1}", re.sub(r"\^(\w+)", r"^{\1}", text))
     shown = re.sub(rf"(?<![A-Za-z\\]){_GREEK}(?![A-Za-z])", lambda name: rf"\{name[0]}", shown)
     words = r"(?<![A-Za-z\\])[A-Za-z]{2,}(?: [a-z]+)*"
-    shown = re.sub(words, lambda found: rf"\mathrm{{{found[0].replace(' ', '~')}}}", shown)
+    shown = re.sub(words, lambda match: rf"\mathrm{{{match[0].replace(' ', '~')}}}", shown)
     return re.sub(r"\bD_", r"\\mathcal{D}_", shown).replace("||", r"\,\|\,")
 
 

@@ -151,7 +151,7 @@ def audit(plan: Plan, progress: StageProgress) -> str:
         form = form_of(report)
         rows.append(report.to_dict() | {"source": form.source, "formula": form.formula})
     words = f"{len(rows)} forms audited"
-    contents = {"config": {}, "results": {"rows": as_json(rows, 8)}, "findings": [words]}
+    contents: dict[str, Any] = {"config": {}, "results": {"rows": as_json(rows, 8)}, "findings": [words]}
     _store(plan, *frames.KINDS["audit"], **contents, packages=("numpy", "torch"))
     return words
 

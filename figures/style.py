@@ -50,12 +50,8 @@ _ALIASES = {
 """Beginnings of the labels that are drawn so."""
 _LOOKS_OF = {name: look for look in LOOKS for name in (look, *_ALIASES.get(look, ()))}
 _SETS = r"$\mathcal{D}_{\mathrm{pef}}$"
-_WORDS = {
-    "DPH-alpha": r"DPH-$\alpha$",
-    "alpha-DPG": r"$\alpha$-DPG",
-    "reverse": f"reverse KL on {_SETS}",
-    "alpha": r"$\alpha$",
-}
+_WORDS = {"DPH-alpha": r"DPH-$\alpha$", "alpha-DPG": r"$\alpha$-DPG", "alpha": r"$\alpha$"}
+_WORDS |= {"reverse": f"reverse KL on {_SETS}"}
 _RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), use_default_template=False)
 
 

@@ -71,16 +71,10 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.set_xlabel("rank of the adapter")
 
 
-def ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The trainings at the least beta with the KL in the reward, and the same with beta falling."""
-    aimed = frame[frame.objective.isin(["sequence_kl", "annealed"])]
-    return aimed[aimed.beta == aimed.beta.min()]
-
-
 def claim(frame: pd.DataFrame) -> bool:
     """The smallest adapter and the short training of all weights end off; adapters at one of two places."""
-    at = ends(frame)
-    at = at[at.objective == "sequence_kl"]
+    at = frame[frame.objective == "sequence_kl"]
+    at = at[at.beta == at.beta.min()]
     off = (at["rank"] == 1) | ((at["rank"] == np.inf) & (at.steps == at.steps.min()))
     longest = at[(at.steps == at.steps.max()) & (at["rank"] < np.inf)]
     places = np.concatenate([*longest.ends])

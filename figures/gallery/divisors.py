@@ -23,8 +23,8 @@ DIVISORS = {"Dr. GRPO": ("nothing", GREY), "GRPO": ("the std", ORANGE), "MaxRL":
 COLUMNS = [f"{kind} {k}" for kind in ("trained", "held out") for k in (1, 16, 256)]
 GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))
 """Trained Pass@1."""
-SETTING = ("task", "model", "method", "kl", "coefficient", "anchors", "group", "power", "rates")
-SETTING += ("learning_rate",)
+SETTING = ["task", "model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"]
+SETTING += ["learning_rate"]
 _UNSAID = {"optimiser": "adam", "rank": None, "picked": "at random", "answers": None, "measured_after": 0}
 USUAL = {"task": "last digits", "model": "", "anchors": 0, "rates": "", "learning_rate": 1e-5}
 

@@ -71,7 +71,9 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 def table(numbers: dict[str, Any]) -> Table:
     """The distances at both ends of beta."""
     names = [name for name in numbers if name[:2] in ("TV", "KL")]
-    rows = [(f"{BETAS[end]:g}", *(float(numbers[name][end]) for name in names)) for end in (0, -1)]
+    rows: list[tuple[str | float, ...]] = []
+    for end in (0, -1):
+        rows.append((f"{BETAS[end]:g}", *(float(numbers[name][end]) for name in names)))
     return Table.from_rows(("beta", *names), rows)
 
 

@@ -24,7 +24,7 @@ MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", 
 PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
 PUBLISHED |= {"anchors": 0, "measured_after": 0, "model": None}
 """What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
-MEASURES = ("base", "forecast", "measured", "measured_spread", "trained_measured")
+MEASURES = ("base", "forecast", "measured", "trained_measured")
 RUNS = {"no KL": ("GRPO", "none", 0.0), "with a KL": ("forward KL", "k3", 1.0)}
 """Of GRPO by label the look, the form of the KL and its coefficient."""
 LEAST = {"correlation": 0.9, "rms": 0.06}
@@ -59,31 +59,24 @@ def rows_with(frame: pd.DataFrame, **fields: Any) -> pd.DataFrame:
 
 
 def agreement(numbers: dict[str, Any]) -> dict[str, float]:
-    """Of held-out Pass@256 over the methods: the correlation of predicted with found, mean and rms error."""
+    """Correlation, mean error and rms error of the predicted held-out Pass@256 over the methods."""
     frame = methods(numbers)
     error = frame["forecast 256"] - frame["measured 256"]
     correlation = float(np.corrcoef(frame["forecast 256"], frame["measured 256"])[0, 1])
     return {"correlation": correlation, "mean": float(error.mean()), "rms": float(np.sqrt((error**2).mean()))}
 
 
-def runs(numbers: dict[str, Any]) -> dict[str, pd.Series]:
-    """The rows of GRPO without a KL and with one, by label."""
-    settings = {words: {"method": "GRPO", "kl": kl, "coefficient": c} for words, (_, kl, c) in RUNS.items()}
-    frame = methods(numbers)
-    return {words: rows_with(frame, **fields).iloc[0] for words, fields in settings.items()}
-
-
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Pass@k against k: the base, and GRPO without a KL and with one."""
-    axes, chosen = sheet.panels(height=2.5), runs(numbers)
-    free, anchored = chosen.values()
+    axes, frame = sheet.panels(height=2.5), rows_with(methods(numbers), method="GRPO")
+    free, anchored = (rows_with(frame, kl=kl, coefficient=c).iloc[0] for _, kl, c in RUNS.values())
     axes.plot(K, [free[f"base {k}"] for k in K], **look("base"))
     ends = {"base": (free["base 256"], "base", 5)}
-    for words, row in chosen.items():
-        style = look(RUNS[words][0])
+    for (words, (kind, *_)), row in zip(RUNS.items(), (free, anchored), strict=True):
+        style = look(kind)
         axes.plot(K, [row[f"forecast {k}"] for k in K], color=style["color"])
         axes.plot(K, [row[f"measured {k}"] for k in K], "o", color=style["color"], markersize=5)
-        ends[words] = (row["measured 256"], RUNS[words][0], -5)
+        ends[words] = (row["measured 256"], kind, -5)
     for words, (height, kind, shift) in ends.items():
         place: Any = {"xytext": (7, shift), "textcoords": "offset points", "va": "center", "fontsize": 9}
         axes.annotate(words, (K[-1], height), color=look(kind)["color"], **place)
