@@ -2,9 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -13,9 +11,6 @@ from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_text
 
 from .venues import SCREEN, TITLES, VENUES, WIDTHS
-
-if TYPE_CHECKING:
-    from .catalogue import Figure
 
 _FOLDER = terminal.OutputFolder()
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -75,7 +70,9 @@ def figures_command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        return _list(figures.values())
+        lines = [f"{one.name} ({', '.join(one.needs) or 'theory'}): {one.title}" for one in figures.values()]
+        terminal.console(highlight=False).print("\n".join(lines), markup=False)
+        return
     failed: dict[str, str] = {}
     records, in_picture = Records(numbers or NUMBERS), title or ("panels" if venue else "finding")
     try:
@@ -97,11 +94,6 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
-
-
-def _list(figures: "Iterable[Figure]") -> None:
-    lines = [f"{one.name} ({', '.join(one.needs) or 'theory'}): {one.title}" for one in figures]
-    terminal.console(highlight=False).print("\n".join(lines), markup=False)
 
 
 def _writable(folder: Path) -> Path:

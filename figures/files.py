@@ -34,11 +34,8 @@ def formats(text: str) -> tuple[str, ...]:
 
 def rendered(drawing: "Drawing", form: str, sheet: Sheet | None = None, subject: str = "") -> bytes:
     """A drawing in one of the FORMATS; a PDF says in its metadata what its subject is."""
-    undated = {
-        "pdf": {"CreationDate": None, "Subject": subject},
-        "png": {"Software": None},
-        "svg": {"Date": None},
-    }
+    undated = {"pdf": {"CreationDate": None, "Subject": subject}, "png": {"Software": None}}
+    undated |= {"svg": {"Date": None}}
     buffer = BytesIO()
     # Its fonts have no date either, which the library that embeds them finds worth a warning.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -79,9 +76,8 @@ def drawn_from(drawn: Figure, records: Records) -> str:
 
 def digest(record: Mapping[str, Any]) -> str:
     """Changes with the configuration and the results of a record, and with nothing else."""
-    return hashlib.sha256(
-        json.dumps([record["config"], record["results"]], sort_keys=True).encode()
-    ).hexdigest()
+    contents = json.dumps([record["config"], record["results"]], sort_keys=True)
+    return hashlib.sha256(contents.encode()).hexdigest()
 
 
 def macros(names: list[str], records: Records) -> str:

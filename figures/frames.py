@@ -94,9 +94,8 @@ class LlamaRuns:
         chosen = self.runs[self.runs.experiment.isin(experiments)]
         if chosen.empty:
             makes = " and ".join(f"dph experiment small-llama --only {name}" for name in experiments)
-            raise argument_error(
-                "laws", f"no run of {', '.join(experiments)}", f"a record of such runs; {makes} makes them"
-            )
+            allowed = f"a record of such runs; {makes} makes them"
+            raise argument_error("laws", f"no run of {', '.join(experiments)}", allowed)
         return chosen
 
     @property

@@ -64,9 +64,9 @@ def sentence(text: str) -> str:
     """A caption or title as LaTeX shows it, its formulas as mathematics and `code` as typewriter text."""
     ends = [0, *(end for match in _FORMULAS.finditer(text) for end in match.span()), len(text)]
     parts = [text[start:end] for start, end in pairwise(ends)]
-    shown = "".join(
-        f"${_formula(part)}$" if odd % 2 else part.translate(_ESCAPES) for odd, part in enumerate(parts)
-    )
+    parts[::2] = [part.translate(_ESCAPES) for part in parts[::2]]
+    parts[1::2] = [f"${_formula(part)}$" for part in parts[1::2]]
+    shown = "".join(parts)
     return re.sub("`([^`]+)`", r"\\texttt{\1}", shown.replace("$|$$|$", r"$\|$"))
 
 
@@ -74,11 +74,8 @@ def _formula(text: str) -> str:
     r"""Such as \mathrm{KL}(p_* \,\|\, p_{\beta}) for KL(p_* || p_beta)."""
     shown = re.sub(r"_(\w{2,})", r"_{\1}", re.sub(r"\^(\w+)", r"^{\1}", text))
     shown = re.sub(rf"(?<![A-Za-z\\]){_GREEK}(?![A-Za-z])", lambda name: rf"\{name[0]}", shown)
-    shown = re.sub(
-        r"(?<![A-Za-z\\])[A-Za-z]{2,}(?: [a-z]+)*",
-        lambda words: rf"\mathrm{{{words[0].replace(' ', '~')}}}",
-        shown,
-    )
+    words = r"(?<![A-Za-z\\])[A-Za-z]{2,}(?: [a-z]+)*"
+    shown = re.sub(words, lambda match: rf"\mathrm{{{match[0].replace(' ', '~')}}}", shown)
     return re.sub(r"\bD_", r"\\mathcal{D}_", shown).replace("||", r"\,\|\,")
 
 

@@ -61,13 +61,9 @@ def page(
     `verdicts` is the record of the verification, None where that failed; `facts` are seed and versions.
     """
     reports = [] if verdicts is None else verdicts["results"]["reports"]
-    words = Environment(
-        loader=PackageLoader("figures", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("figures", "templates")
+    words = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    words.trim_blocks = words.lstrip_blocks = True
     return words.get_template("report.html").render(
         reports=reports,
         counts=Counter(report["verdict"] for report in reports),

@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def results(self) -> Path:
-        """The folder of the results."""
+        """Folder of the results."""
         return self.folder / "results"
 
     @property
@@ -107,9 +107,8 @@ def stages() -> list[Stage]:
 
 def _experiment_stage(name: str) -> Stage:
     written = tuple(f"{frames.stored_name(name, quick)}.json" for quick in (False, True))
-    return Stage(
-        f"toy.{name}", partial(experiment, name), written, alone=ToyExperiment(name).is_resumable, packages=BY
-    )
+    alone = ToyExperiment(name).is_resumable
+    return Stage(f"toy.{name}", partial(experiment, name), written, alone, packages=BY)
 
 
 def _figure_stage(name: str) -> Stage:
@@ -118,9 +117,8 @@ def _figure_stage(name: str) -> Stage:
         needs = tuple(stage_of[record] for record in figure(name).needs if record in stage_of)
     except Exception:  # The stage meets the same error, and tells it.
         needs = ()
-    return Stage(
-        f"figure.{name}", partial(drawing, name), (f"{name}.svg",), needs=needs, packages=(*BY, "figures")
-    )
+    make, packages = partial(drawing, name), (*BY, "figures")
+    return Stage(f"figure.{name}", make, (f"{name}.svg",), needs=needs, packages=packages)
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
@@ -134,15 +132,9 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     strange = [report.theorem for report in reports if not report.as_expected]
     fallen = sum(report.fallen for report in reports)
     words = f"{len(reports)} theorems and {fallen} false variants, {len(strange)} not as expected"
-    _store(
-        plan,
-        "verdicts",
-        "report.verdicts",
-        config=as_json(settings),
-        results={"reports": [report.as_json() for report in reports]},
-        findings=[words],
-        packages=("numpy", "scipy"),
-    )
+    results = {"reports": [report.as_json() for report in reports]}
+    contents = {"config": as_json(settings), "results": results, "findings": [words]}
+    _store(plan, "verdicts", "report.verdicts", **contents, packages=("numpy", "scipy"))
     if strange:
         raise UnexpectedError(f"{words}: {', '.join(strange)}")
     return words
@@ -154,19 +146,13 @@ def audit(plan: Plan, progress: StageProgress) -> str:
     from dph_theory.audit.published import CATALOGUE
 
     reports = audit_catalogue(seed=plan.seed, on_report=_counting(progress, len(CATALOGUE)))
-    rows = [
-        report.to_dict() | {"source": form_of(report).source, "formula": form_of(report).formula}
-        for report in reports
-    ]
+    rows = []
+    for report in reports:
+        form = form_of(report)
+        rows.append(report.to_dict() | {"source": form.source, "formula": form.formula})
     words = f"{len(rows)} forms audited"
-    _store(
-        plan,
-        *frames.KINDS["audit"],
-        config={},
-        results={"rows": as_json(rows, 8)},
-        findings=[words],
-        packages=("numpy", "torch"),
-    )
+    contents: dict[str, Any] = {"config": {}, "results": {"rows": as_json(rows, 8)}, "findings": [words]}
+    _store(plan, *frames.KINDS["audit"], **contents, packages=("numpy", "torch"))
     return words
 
 
@@ -213,9 +199,8 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     drawn = figure(name)
     numbers = drawn.numbers(plan.records)
     # The page has the title beside the drawing, and a reduced run need not bear it out.
-    write_bytes(
-        plan.results / f"{name}.svg", files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
-    )
+    picture = files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
+    write_bytes(plan.results / f"{name}.svg", picture)
     if not plan.quick and not drawn.claim(numbers):
         raise UnexpectedError(f"its numbers do not bear out its title: {drawn.title}")
     return drawn.title
@@ -251,7 +236,7 @@ def reproduce(
             else:
                 outcomes[stage.name] = end
                 ended(end)
-        for stage, outcome in (_one_by_one if alone else _side_by_side)(todo, plan, progress):
+        for stage, outcome in _ends(todo, plan, progress, alone):
             outcomes[stage.name] = outcome
             journal[stage.name] = {"digest": plan.digest(stage.packages), **as_json(outcome)}
             ended(outcome)
@@ -268,13 +253,12 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
     paths["laws, a quick run"] = plan.results / "laws_quick.json"
-    findings = {
-        name: json.loads(path.read_text())["findings"] for name, path in paths.items() if path.is_file()
-    }
-    verified = plan.results / "verdicts.json"
-    verdicts_record = json.loads(verified.read_text()) if verified.is_file() else None
+    paths["verdicts"] = plan.results / "verdicts.json"
+    records = {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
+    verified = records.pop("verdicts", None)
+    findings = {name: record["findings"] for name, record in records.items()}
     facts = {"run": "quick" if plan.quick else "full", "seed": plan.seed, **environment()}
-    return page(verdicts_record, drawn_figures(plan.records, svg), findings, outcomes, facts)
+    return page(verified, drawn_figures(plan.records, svg), findings, outcomes, facts)
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
@@ -284,17 +268,16 @@ def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
     return StageEnd(stage.name, "failed", 0.0, words) if missing else None
 
 
-def _one_by_one(todo: Iterable[Stage], plan: Plan, progress: Progress) -> Iterable[tuple[Stage, StageEnd]]:
+def _ends(
+    todo: Sequence[Stage], plan: Plan, progress: Progress, alone: bool
+) -> Iterable[tuple[Stage, StageEnd]]:
+    """Run the stages, in this process if they run alone, else side by side in processes of their own."""
     for stage in todo:
         progress(stage.name, 0, 1)
-        yield stage, attempt(stage, plan, partial(progress, stage.name))
-
-
-def _side_by_side(todo: Sequence[Stage], plan: Plan, progress: Progress) -> Iterable[tuple[Stage, StageEnd]]:
-    """Each in a process of its own, as many at once as there are cores; an interruption ends them."""
-    for stage in todo:
-        progress(stage.name, 0, 1)
-    return run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
+        if alone:
+            yield stage, attempt(stage, plan, partial(progress, stage.name))
+    if not alone:
+        yield from run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
 
 
 def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, total: None) -> StageEnd:

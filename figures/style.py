@@ -50,12 +50,8 @@ _ALIASES = {
 """Beginnings of the labels that are drawn so."""
 _LOOKS_OF = {name: look for look in LOOKS for name in (look, *_ALIASES.get(look, ()))}
 _SETS = r"$\mathcal{D}_{\mathrm{pef}}$"
-_WORDS = {
-    "DPH-alpha": r"DPH-$\alpha$",
-    "alpha-DPG": r"$\alpha$-DPG",
-    "reverse": f"reverse KL on {_SETS}",
-    "alpha": r"$\alpha$",
-}
+_WORDS = {"DPH-alpha": r"DPH-$\alpha$", "alpha-DPG": r"$\alpha$-DPG", "alpha": r"$\alpha$"}
+_WORDS |= {"reverse": f"reverse KL on {_SETS}"}
 _RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), use_default_template=False)
 
 
@@ -183,8 +179,10 @@ def rows(axes: Axes, labels: Collection[str]) -> None:
     axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def ticks(axes: Axes, values: Sequence[float]) -> None:
-    """Ticks across at these values, as short as they can be written, and no others."""
+def ticks(axes: Axes, values: Sequence[float], *, base: int | None = None) -> None:
+    """Draw ticks across at these values and no others; `base` makes the axis logarithmic."""
+    if base is not None:
+        axes.set_xscale("log", base=base)
     axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.minorticks_off()
 

@@ -12,6 +12,8 @@ Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Rate: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 Filled = Field(min_length=1)
 """A sequence with at least one entry, as in `Annotated[tuple[Rate, ...], Filled]`."""
+Strengths: TypeAlias = Annotated[tuple[Positive, ...], Filled]
+Rates: TypeAlias = Annotated[tuple[Rate, ...], Filled]
 
 
 def check(config: Any) -> None:

@@ -22,7 +22,7 @@ class ToyExperiment:
         self.package: Any = importlib.import_module(f"toy_lm.{name}")
         self.is_resumable = "folder" in self.package.OPTIONS
         """Whether it stores its finished runs in a folder, if it is given one."""
-        self._configuration = f"{name.title().replace('_', '')}Config"
+        self.name = name
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.package, name)
@@ -30,4 +30,4 @@ class ToyExperiment:
     @property
     def configuration(self) -> Any:
         """The class `NameConfig` of the folder `name`, with a `quick` one."""
-        return getattr(self.package, self._configuration)
+        return getattr(self.package, f"{self.name.title()}Config")

@@ -13,16 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from dph_theory import (
-    FORWARD_KL,
-    JENSEN_SHANNON,
-    FDivergence,
-    TabularMDP,
-    alpha_divergence,
-    filtered,
-    rehearsal_guarantee,
-    valid_mass,
-)
+from dph_theory import TabularMDP, filtered, rehearsal_guarantee, valid_mass
+from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, FDivergence, alpha_divergence
 from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 from dph_theory.support.table import Table
 
@@ -50,10 +42,8 @@ def policy(p: Any) -> np.ndarray:
 
 def overshoot(gamma: float, p: Any, pef: Any, divergence: FDivergence = FORWARD_KL) -> np.ndarray:
     """How far the stated bound lies above the true return: positive where it is false."""
-    mdp = bandit(gamma)
-    return np.asarray(
-        stated_bound(mdp, policy(p), policy(OLD), policy(pef), divergence) - mdp.return_(policy(p))
-    )
+    mdp, pi = bandit(gamma), policy(p)
+    return np.asarray(stated_bound(mdp, pi, policy(OLD), policy(pef), divergence) - mdp.return_(pi))
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -70,10 +60,7 @@ def numbers(records: Records) -> dict[str, Any]:
         "TRPO": trpo_bound(mdp, pi, old),
         "as published": stated_bound(mdp, pi, old, pef, FORWARD_KL),
         "corrected": anchor_bound(mdp, pi, old, pef),
-        "crossings": [
-            float(brentq(lambda p: float(overshoot(GAMMA, p, PEF)), P[i], P[i + 1], xtol=1e-13))
-            for i in turns
-        ],
+        "crossings": [brentq(lambda p: overshoot(GAMMA, p, PEF), *P[i : i + 2], xtol=1e-13) for i in turns],
         "at old": {name: float(overshoot(GAMMA, OLD, PEF, d)) for name, d in DIVERGENCES.items()},
         "leads": {gamma: (1 - gamma) * overshoot(gamma, OLD, OLD + LEADS) for gamma in GAMMAS},
         "rates": {name: valid_mass(path, VALID) for name, path in paths.items()},
@@ -105,35 +92,29 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     left.legend(loc="upper left")
     rates = numbers["rates"]["to $p_*$"]
     right.plot(rates, rates, color=LIGHT, linewidth=2.5, label="the truth")
-    for (name, guarantee), (line, color) in zip(
-        numbers["guarantees"].items(), (("--", BLUE), ("-.", VERMILLION)), strict=True
-    ):
+    styles = (("--", BLUE), ("-.", VERMILLION))
+    for (name, guarantee), (line, color) in zip(numbers["guarantees"].items(), styles, strict=True):
         right.plot(numbers["rates"][name], guarantee, line, color=color, label=name)
-    right.set(
-        xlabel=r"pass rate $J(\pi)$", ylabel=r"guarantee $e^{-\mathrm{KL}(p_*\,\|\,\pi)}$", ylim=(0, 1.35)
-    )
-    right.set_title("Rehearsal guarantee: true")
+    right.set(xlabel=r"pass rate $J(\pi)$", ylim=(0, 1.35), title="Rehearsal guarantee: true")
+    right.set_ylabel(r"guarantee $e^{-\mathrm{KL}(p_*\,\|\,\pi)}$")
     right.legend(loc="upper left")
 
 
 def table(numbers: dict[str, Any]) -> Table:
     """How far each bound lies above the true return at most; at pi_old, by divergence and discount."""
-    rows = [
-        (name, "largest on the path", float((numbers[name] - numbers["true return $J$"]).max()))
-        for name in list(LOOKS)[1:]
-    ]
+    largest = {name: float((numbers[name] - numbers["true return $J$"]).max()) for name in list(LOOKS)[1:]}
+    rows = [(name, "largest on the path", value) for name, value in largest.items()]
     rows += [(f"as stated, {name}", "at pi_old", value) for name, value in numbers["at old"].items()]
-    rows += [
-        (f"as stated, gamma = {gamma:g}", "at pi_old, at most, times 1 - gamma", float(over.max()))
-        for gamma, over in numbers["leads"].items()
-    ]
+    for gamma, over in numbers["leads"].items():
+        where = "at pi_old, at most, times 1 - gamma"
+        rows.append((f"as stated, gamma = {gamma:g}", where, float(over.max())))
     return Table.from_rows(("bound", "where", "bound minus J"), rows)
 
 
 def claim(numbers: dict[str, Any]) -> bool:
     """The stated bound lies above the truth on the path and at every discount; its replacement never does."""
     truth = numbers["true return $J$"]
-    false = (numbers["as published"] - truth).max() > 0.1 and all(
-        over.max() > 0 for over in numbers["leads"].values()
+    above, corrected = ((numbers[name] - truth).max() for name in ("as published", "corrected"))
+    return bool(
+        above > 0.1 and corrected < 1e-9 and all(over.max() > 0 for over in numbers["leads"].values())
     )
-    return bool(false and (numbers["corrected"] - truth).max() < 1e-9)

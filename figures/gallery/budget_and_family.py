@@ -59,12 +59,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     for shift, (name, (words, looks)) in zip((-0.12, 0.0, 0.12), OBJECTIVES.items(), strict=True):
         line = longest[longest.objective == name]
         line = line[line.beta == line.beta.min()]
-        seeds = [
-            (places[rank] + shift, end)
-            for rank, ends in zip(line["rank"], line.ends, strict=True)
-            for end in ends
-        ]
-        right.plot(*zip(*seeds, strict=True), label=words, **looks | {"linestyle": "", "markersize": 5})
+        seeds = line.explode("ends")
+        style = looks | {"linestyle": "", "markersize": 5}
+        right.plot(seeds["rank"].map(places) + shift, seeds.ends, label=words, **style)
     right.axhline(frame.target.iloc[0], color="grey", linestyle=":", label="$p_*$")
     right.set(ylabel="effective number of answers", title=r"Longest training, least $\beta$")
     right.set_ylim(top=1.35 * frame.effective.max())
@@ -74,16 +71,10 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.set_xlabel("rank of the adapter")
 
 
-def ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The trainings at the least beta with the KL in the reward, and the same with beta falling."""
-    aimed = frame[frame.objective.isin(["sequence_kl", "annealed"])]
-    return aimed[aimed.beta == aimed.beta.min()]
-
-
 def claim(frame: pd.DataFrame) -> bool:
     """The smallest adapter and the short training of all weights end off; adapters at one of two places."""
-    at = ends(frame)
-    at = at[at.objective == "sequence_kl"]
+    at = frame[frame.objective == "sequence_kl"]
+    at = at[at.beta == at.beta.min()]
     off = (at["rank"] == 1) | ((at["rank"] == np.inf) & (at.steps == at.steps.min()))
     longest = at[(at.steps == at.steps.max()) & (at["rank"] < np.inf)]
     places = np.concatenate([*longest.ends])
@@ -92,10 +83,9 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """Every setting: effective answers and KL to the stationary policy."""
+    words = {name: label for name, (label, _) in OBJECTIVES.items()}
     shown = frame.assign(
-        objective=frame.objective.map(
-            lambda name: OBJECTIVES.get(name, ("KL in the reward, beta falling",))[0]
-        ),
+        objective=frame.objective.map(words).fillna("KL in the reward, beta falling"),
         rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],
     )
     names = {name: name for name in ("objective", "beta", "rank", "steps")}

@@ -61,9 +61,8 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """The counts by experiment and cause."""
-    return tabled(
-        frame.reset_index(), {"experiment": "experiment"} | {c: style["label"] for c, style in CAUSES.items()}
-    )
+    names = {cause: style["label"] for cause, style in CAUSES.items()}
+    return tabled(frame.reset_index(), {"experiment": "experiment", **names})
 
 
 def quotes(frame: pd.DataFrame) -> dict[str, float | str]:

@@ -20,11 +20,8 @@ from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 NEEDS = ("collapse",)
 FAMILY = "homogeneous"
 """The same transitions at all positions: the family that is drawn; the table has both."""
-MEASURES = {
-    "effective": "effective number of valid words",
-    "coverage": "coverage of $p_*$",
-    "validity": "pass rate",
-}
+MEASURES = {"effective": "effective words", "coverage": "coverage", "validity": "pass rate"}
+DRAWN = {"effective": "effective number of valid words", "validity": "pass rate"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -53,15 +50,11 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     best, ascent, covering = family_fits(numbers, FAMILY)
     jumps = numbers["jumps"].query("family == @FAMILY").jump.dropna()
     panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]
-    for axes, (measure, words) in zip(panels, list(MEASURES.items())[::2], strict=True):
+    for axes, (measure, words) in zip(panels, DRAWN.items(), strict=True):
         # No line is drawn through a jump.
-        for number, part in enumerate(
-            np.split(np.arange(len(best)), np.searchsorted(best.inverse_beta, jumps))
-        ):
+        for number, (_, part) in enumerate(best.groupby(np.searchsorted(jumps, best.inverse_beta))):
             label = None if number else "reverse KL to $p_\\beta$, best fit"
-            axes.plot(
-                best.inverse_beta.iloc[part], best[measure].iloc[part], label=label, **look("reverse KL")
-            )
+            axes.plot(part.inverse_beta, part[measure], label=label, **look("reverse KL"))
         marks = {"linestyle": "none", "marker": "x", "color": BLACK, "markersize": 5}
         axes.plot(ascent.inverse_beta, ascent[measure], label="reached by ascent from the base", **marks)
         axes.axhline(forward[measure], **look("forward KL", marker=""), label="forward KL to $p_*$, best fit")
@@ -81,28 +74,14 @@ def table(numbers: dict[str, Any]) -> Table:
         jumps = numbers["jumps"].query("family == @family").jump.dropna()
         missed = ascent.inverse_beta[~ascent.is_global.astype(bool)]
         places = [", ".join(f"{x:.4g}" for x in values) or "none" for values in (jumps, missed)]
-        rows.append(
-            (
-                family,
-                f"reverse KL, 1/beta = {best.inverse_beta.iloc[-1]:g}",
-                *best[list(MEASURES)].iloc[-1],
-                *places,
-            )
-        )
+        last = f"reverse KL, 1/beta = {best.inverse_beta.iloc[-1]:g}"
+        rows.append((family, last, *best[[*MEASURES]].iloc[-1], *places))
         rows += [
             (family, f"alpha = {row.alpha:g}", *(getattr(row, name) for name in MEASURES), None, None)
             for row in covering.itertuples()
         ]
-    head = (
-        "family",
-        "divergence",
-        "effective words",
-        "coverage",
-        "pass rate",
-        "jumps at 1/beta",
-        "ascent misses it at 1/beta",
-    )
-    return Table.from_rows(head, rows)
+    ends = ("jumps at 1/beta", "ascent misses it at 1/beta")
+    return Table.from_rows(("family", "divergence", *MEASURES.values(), *ends), rows)
 
 
 def claim(numbers: dict[str, Any]) -> bool:

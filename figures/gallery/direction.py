@@ -44,14 +44,9 @@ def numbers(records: Records) -> pd.DataFrame:
         line = {"method": method, "strength": strength, "seeds": len(group)}
         paired = group.set_index("seed")
         for measure, words in MEASURES.items():
-            change = (paired[measure] - base[measure]).dropna()
-            mean, low, high = map(float, mean_interval(change.to_numpy()))
-            line |= {
-                words: paired[measure].mean(),
-                f"{words} change": mean,
-                f"{words} low": low,
-                f"{words} high": high,
-            }
+            change = mean_interval((paired[measure] - base[measure]).dropna().to_numpy())
+            line[words] = paired[measure].mean()
+            line |= zip((f"{words} {part}" for part in PARTS), map(float, change), strict=True)
         rows.append(line)
     return pd.DataFrame(rows)
 
@@ -74,13 +69,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         across, up = ([row[f"{words} {part}"] for part in PARTS] for words in MEASURES.values())
         axes.plot(across[1:], [up[0]] * 2, color=style["color"], linewidth=0.8)
         axes.plot([across[0]] * 2, up[1:], color=style["color"], linewidth=0.8)
-        label = written(row["method"]) if not weak else None
-        axes.plot(
-            *(across[0], up[0], style["marker"]),
-            color=style["color"],
-            markersize=SIZES[weak] + 1.5 * (style["marker"] == "*"),
-            label=label,
-        )
+        size, label = SIZES[weak] + 1.5 * (style["marker"] == "*"), None if weak else written(row["method"])
+        mark = {"color": style["color"], "markersize": size, "label": label}
+        axes.plot(across[0], up[0], style["marker"], **mark)
     for strength, size in zip(strengths, (SIZES[True], SIZES[False]), strict=True):
         axes.plot([], [], "o", color=GREY, markersize=size, label=f"coefficient {strength:g}")
     axes.set(xlabel=f"Pass@1 less {BASELINE}'s", ylabel=f"Pass@16 less {BASELINE}'s")
@@ -90,9 +81,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 def claim(frame: pd.DataFrame) -> bool:
     """The methods that raise Pass@16 at the price of Pass@1 are all the strong ones and two weak ones."""
     moved = frame[frame.strength.notna() & (frame["Pass@1 high"] < -0.005) & (frame["Pass@16 low"] > 0.05)]
-    weak, strong = (
-        set(moved.method[moved.strength == at]) for at in (frame.strength.min(), frame.strength.max())
-    )
+    ends = (frame.strength.min(), frame.strength.max())
+    weak, strong = (set(moved.method[moved.strength == at]) for at in ends)
     return weak == {"RKL", "DPH-F"} and strong == set(frame.method[frame.strength.notna()])
 
 

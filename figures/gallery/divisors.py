@@ -15,26 +15,16 @@ from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import BLACK, BLUE, GREY, ORANGE, Sheet
+from ..style import BLACK, BLUE, GREY, ORANGE, Sheet, ticks
 
 NEEDS = ("pretrained",)
 DIVISORS = {"Dr. GRPO": ("nothing", GREY), "GRPO": ("the std", ORANGE), "MaxRL": ("the mean", BLUE)}
 """By method what divides, and its colour."""
-KS = (1, 16, 256)
+COLUMNS = [f"{kind} {k}" for kind in ("trained", "held out") for k in (1, 16, 256)]
 GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))
 """Trained Pass@1."""
-SETTING = (
-    "task",
-    "model",
-    "method",
-    "kl",
-    "coefficient",
-    "anchors",
-    "group",
-    "power",
-    "rates",
-    "learning_rate",
-)
+SETTING = ["task", "model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"]
+SETTING += ["learning_rate"]
 _UNSAID = {"optimiser": "adam", "rank": None, "picked": "at random", "answers": None, "measured_after": 0}
 USUAL = {"task": "last digits", "model": "", "anchors": 0, "rates": "", "learning_rate": 1e-5}
 
@@ -51,11 +41,7 @@ def numbers(records: Records) -> pd.DataFrame:
             if all(curve[:, 0].max() >= first for curve in curves):
                 means = np.mean([_at(curve, first) for curve in curves], axis=0)
                 rows.append((*fields, len(curves), first, *means))
-    return pd.DataFrame(rows, columns=[*SETTING, "compared_at", "seeds", "first", *_columns(), "steps"])
-
-
-def _columns() -> list[str]:
-    return [f"{kind} {k}" for kind in ("trained", "held out") for k in KS]
+    return pd.DataFrame(rows, columns=[*SETTING, "compared_at", "seeds", "first", *COLUMNS, "steps"])
 
 
 def _at(curve: np.ndarray, first: float) -> np.ndarray:
@@ -92,9 +78,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     for method, (_, colour) in DIVISORS.items():
         rows = by_group(frame, method)
         panels[2].plot(rows.group, rows["held out 256"], color=colour, marker="o")
-    panels[2].set_xscale("log", base=2)
+    ticks(panels[2], (4, 16, 64), base=2)
     panels[2].set(xlabel="answers in a group", ylabel="Pass@256, held out", ylim=(0, 1.04))
-    panels[2].set_xticks([4, 16, 64], ["4", "16", "64"])
     sheet.legend(panels, 3)
 
 
@@ -114,4 +99,4 @@ def table(frame: pd.DataFrame) -> Table:
         other=~rows.index.isin(usual(rows).index),
     ).sort_values(["other", "model", "task"], kind="stable")
     names = {"task": "task", "setting": "setting", "seeds": "seeds", "first": "at", "steps": "steps"}
-    return tabled(rows, names | {name: name for name in _columns() if name != "trained 1"})
+    return tabled(rows, names | {name: name for name in COLUMNS if name != "trained 1"})

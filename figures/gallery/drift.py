@@ -52,9 +52,8 @@ def numbers(records: Records) -> pd.DataFrame:
     free = frame.seeds - 1
     for name, tail in (("low", (1 + CONFIDENCE) / 2), ("high", (1 - CONFIDENCE) / 2)):
         frame[name] = np.sqrt(free / chi2.ppf(tail, free)) * frame.measured
-    return frame.assign(words=frame.apply(_words, axis=1)).sort_values(
-        "seeds", ascending=False, kind="stable"
-    )
+    frame["words"] = frame.apply(_words, axis=1)
+    return frame.sort_values("seeds", ascending=False, kind="stable")
 
 
 def _words(row: pd.Series) -> str:
@@ -84,19 +83,17 @@ def table(frame: pd.DataFrame) -> Table:
     return tabled(frame, {"words": "setting", **names, "validity": "pass rate"})
 
 
-def within(frame: pd.DataFrame, account: str) -> tuple[int, int]:
-    """How many predictions of an account lie in their setting's interval, of how many."""
-    predicted = frame[frame[account].notna()]
-    return int(predicted[account].between(predicted.low, predicted.high).sum()), len(predicted)
+def within(frame: pd.DataFrame) -> int:
+    """Number of settings whose prediction lies in the interval of the measured deviation."""
+    return int(frame.predicted.between(frame.low, frame.high).sum())
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """Every interval holds the prediction, and most measured deviations lie above it."""
-    return within(frame, "predicted")[0] == len(frame) and bool(
-        (frame.measured > frame.predicted).mean() > 0.5
-    )
+    above = (frame.measured > frame.predicted).mean() > 0.5
+    return bool(above and within(frame) == len(frame))
 
 
 def quotes(frame: pd.DataFrame) -> dict[str, float | str]:
     """How many settings hold their prediction."""
-    return {"within": within(frame, "predicted")[0], "settings": len(frame)}
+    return {"within": within(frame), "settings": len(frame)}

@@ -31,9 +31,8 @@ SAME, DEVIATIONS, WIDE = 1e-3, (0.6, 8.0), 4.0
 
 def gaussian(mean: Any, deviation: Any) -> np.ndarray:
     """Normal distributions on the grid, (..., outcomes)."""
-    return np.asarray(
-        softmax(-0.5 * ((X - np.asarray(mean)[..., None]) / np.asarray(deviation)[..., None]) ** 2, axis=-1)
-    )
+    at, width = np.asarray(mean)[..., None], np.asarray(deviation)[..., None]
+    return np.asarray(softmax(-0.5 * ((X - at) / width) ** 2, axis=-1))
 
 
 TARGET = np.array(MODES)[:, 0] @ gaussian(*np.array(MODES).T[1:])
@@ -84,20 +83,17 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     left.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0, label="target")
     for name in ("reverse KL", "JS", "forward KL"):
         left.plot(X, best.fit[name] / step, label=name, **look(name, marker=""))
-    for number, fit in enumerate(frame.fit[(frame.name == "reverse KL") & (frame.place > 0)]):
-        left.plot(
-            X, fit / step, ":", color=PURPLE, linewidth=0.8, label=None if number else "reverse KL, others"
-        )
-    highest = max(fit.max() for fit in frame.fit[frame.name == "reverse KL"]) / step
-    left.set(
-        xlabel="outcome $y$", ylabel="probability density", title="The best fits", ylim=(0, 1.4 * highest)
-    )
+    reverse = frame.fit[frame.name == "reverse KL"]
+    for number, fit in enumerate(reverse.iloc[1:]):
+        label = None if number else "reverse KL, others"
+        left.plot(X, fit / step, ":", color=PURPLE, linewidth=0.8, label=label)
+    highest = max(fit.max() for fit in reverse) / step
+    left.set(xlabel="outcome $y$", ylabel="probability density", ylim=(0, 1.4 * highest))
+    left.set_title("The best fits")
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3, handlelength=1.8)
     along, js_place = best[best.alpha.notna()].sort_values("alpha"), 1.15
-    looks = (("-", BLUE, "o"), ("--", ORANGE, "s"), ("-.", GREEN, "^"))
-    for index, (name, (line, color, marker)) in enumerate(
-        zip(("left", "middle", "right"), looks, strict=True)
-    ):
+    looks = {"left": ("-", BLUE, "o"), "middle": ("--", ORANGE, "s"), "right": ("-.", GREEN, "^")}
+    for index, (name, (line, color, marker)) in enumerate(looks.items()):
         style = {"linestyle": line, "color": color}
         values = np.stack(along.shares)[:, index]
         right.plot(along.alpha, values, marker=marker, markevery=5, label=f"{name} mode", **style)
@@ -111,15 +107,11 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 def table(frame: pd.DataFrame) -> Table:
     """What the fits leave to the mode that is retained worst."""
-    rows = [
-        (
-            row.name if row.place == 0 else f"{row.name}, minimum {row.place + 1}",
-            row.value,
-            float((row.shares / shares(TARGET)).min()),
-        )
-        for row in frame.itertuples(index=False)
-        if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL"))
-    ]
+    rows = []
+    for row in frame.itertuples(index=False):
+        if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL")):
+            words = row.name if row.place == 0 else f"{row.name}, minimum {row.place + 1}"
+            rows.append((words, row.value, float((row.shares / shares(TARGET)).min())))
     return Table.from_rows(("divergence", "value at the fit", "least share of a mode's mass retained"), rows)
 
 

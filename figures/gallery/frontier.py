@@ -9,7 +9,7 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, look
 from . import pretrained, transfer
 
@@ -31,14 +31,11 @@ def numbers(records: Records) -> pd.DataFrame:
     frame = transfer.methods(transfer.numbers(records))
     ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
     frame = frame.assign(**{"trained_base 1": ends.loc["base", "trained 1"].item()})
-    lines = [_line(frame, label).assign(line=label) for label in LINES]
-    joined = pd.concat(lines)
-    return joined[joined.seeds >= SEEDS]
-
-
-def _line(frame: pd.DataFrame, label: str) -> pd.DataFrame:
-    method, kls, _ = LINES[label]
-    return frame[(frame.method == method) & frame.kl.isin(kls)].sort_values("coefficient")
+    lines = []
+    for label, (method, kls, _) in LINES.items():
+        own = frame[(frame.method == method) & frame.kl.isin(kls) & (frame.seeds >= SEEDS)]
+        lines.append(own.sort_values("coefficient").assign(line=label))
+    return pd.concat(lines)
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
@@ -53,14 +50,12 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
             marked = {"marker": "D", "linestyle": ":"} if method == "DPH-F" else {}
             axes.plot(rows[across], rows["measured 256"], **look(kind, label=words) | marked)
             for _, row in rows[rows.method == "GRPO"].iterrows():
-                text = f"{row.coefficient:g}" if row.coefficient else "none"
-                axes.annotate(
-                    text,
-                    (row[across], row["measured 256"]),
-                    (4, -9 if row.kl == "k2" else 3),
-                    textcoords="offset points",
-                    size=6,
+                text, mark = (
+                    f"{row.coefficient:g}" if row.coefficient else "none",
+                    row[[across, "measured 256"]],
                 )
+                place = (4, -9 if row.kl == "k2" else 3)
+                axes.annotate(text, mark, place, textcoords="offset points", size=6)
         axes.set(ylabel="Pass@256, held out", ylim=(0.2, 1.04))
     panels[0].set(xlabel="Pass@1, trained prompts")
     panels[1].set(xlabel="Pass@1, held out")
@@ -69,12 +64,10 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 def table(frame: pd.DataFrame) -> Table:
     """The rows behind the marks."""
-    columns = ("line", "coefficient", "seeds", "trained_measured 1", "measured 1", "measured 256")
-    rows = [
-        tuple(round(x, 3) if isinstance(x, float) else x for x in row) for row in frame[list(columns)].values
-    ]
-    head = ("method", "coefficient", "seeds", "trained Pass@1", "held-out Pass@1", "held-out Pass@256")
-    return Table.from_rows(head, rows)
+    names = {"line": "method", "coefficient": "coefficient", "seeds": "seeds"}
+    names |= {"trained_measured 1": "trained Pass@1", "measured 1": "held-out Pass@1"}
+    rounded = frame.astype(object).map(lambda cell: round(cell, 3) if isinstance(cell, float) else cell)
+    return tabled(rounded, names | {"measured 256": "held-out Pass@256"})
 
 
 def claim(frame: pd.DataFrame) -> bool:

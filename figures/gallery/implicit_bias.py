@@ -38,19 +38,18 @@ def numbers(records: Records) -> dict[str, Any]:
     valid = np.array([True, True, False])
     left, gains = np.geomspace(1.0, 1e-5, 120), np.linspace(1e-6, 14.0, 120)
     many, flags = (np.broadcast_to(row, (TIMES.size, row.size)) for row in (LONG, LONG_VALID))
-    plain = softmax(integrate(plain_gradient, many, flags, TIMES, steps=4000))
     # The natural gradient's policy at time t is the tilted model at beta = 1/t (entries `implicit_bias`).
-    natural = tilted(LONG, LONG_VALID, 1 / TIMES)
+    long = {
+        "plain": softmax(integrate(plain_gradient, many, flags, TIMES, steps=4000)),
+        "natural": tilted(LONG, LONG_VALID, 1 / TIMES),
+    }
     return {
         "plain": orbit(BASES[:, None, :], np.broadcast_to(valid, (len(BASES), 1, 3)), left),
         "natural": tilted(BASES[:, None, :], valid, 1 / gains),
         "filtered": filtered(BASES, valid),
-        "shares": {
-            name: filtered(q, LONG_VALID)[:, LONG_VALID].T
-            for name, q in (("plain", plain), ("natural", natural))
-        },
+        "shares": {name: filtered(q, LONG_VALID)[:, LONG_VALID].T for name, q in long.items()},
         # Summed on its own: 1 - q(Y1) would lose its digits.
-        "failure": {"plain": valid_mass(plain, ~LONG_VALID), "natural": valid_mass(natural, ~LONG_VALID)},
+        "failure": {name: valid_mass(q, ~LONG_VALID) for name, q in long.items()},
     }
 
 
@@ -62,30 +61,19 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         for index, (share, shade) in enumerate(zip(shares, (BLUE, GREEN, ORANGE), strict=True)):
             right.plot(TIMES, share, LINES[kind], color=shade)
             if kind == "plain":
-                right.annotate(
-                    rf"$y_{index + 1}$", (TIMES[0], share[0]), (2, 3), textcoords="offset points", color=shade
-                )
-    right.set(
-        xscale="log",
-        xlabel="time $t$",
-        ylabel=r"share of the valid mass",
-        ylim=(0, 1),
-        title="Three valid answers",
-    )
-    right.legend(
-        handles=[Line2D([], [], ls=ls, color=BLACK, label=f"{n} gradient") for n, ls in LINES.items()]
-    )
+                style = {"textcoords": "offset points", "color": shade}
+                right.annotate(rf"$y_{index + 1}$", (TIMES[0], share[0]), (2, 3), **style)
+    right.set(xscale="log", xlabel="time $t$", ylabel=r"share of the valid mass", ylim=(0, 1))
+    right.set_title("Three valid answers")
+    handles = [Line2D([], [], ls=ls, color=BLACK, label=f"{n} gradient") for n, ls in LINES.items()]
+    right.legend(handles=handles)
 
 
 def _simplex(axes: Axes, numbers: dict[str, Any]) -> None:
     axes.fill(*CORNERS.T, facecolor="none", edgecolor=GREY, linewidth=0.8)
+    explained = ("plain gradient", "natural gradient", "base $a$", "filtered $p_*$")
     for index, base in enumerate(BASES):
-        # Each is explained once.
-        words = (
-            ("plain gradient", "natural gradient", "base $a$", "filtered $p_*$")
-            if index == 0
-            else (None,) * 4
-        )
+        words = (None,) * 4 if index else explained
         axes.plot(*(numbers["plain"][index] @ CORNERS).T, color=VERMILLION, label=words[0])
         axes.plot(*(numbers["natural"][index] @ CORNERS).T, "--", color=BLACK, label=words[1])
         axes.plot(*base @ CORNERS, "o", color=GREY, label=words[2])

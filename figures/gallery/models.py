@@ -23,7 +23,7 @@ LOOKS = {"none": "GRPO", "k3": "forward KL", "k2": "reverse KL"}
 WORDS = {"none": "no KL", "k3": "forward KL (k3)", "k2": "reverse KL (k2)"}
 """By form of the KL how a point looks, and what it is called."""
 _FALL = 0.1  # Of Pass@256.
-_MEASURES = ("base", "forecast", "adam_forecast", "measured", "measured_spread")
+_MEASURES = ("base", "forecast", "adam_forecast", "measured")
 
 
 def numbers(records: Records) -> pd.DataFrame:
@@ -67,4 +67,4 @@ def table(frame: pd.DataFrame) -> Table:
     """Every setting: the base, both forecasts, and what was measured, held out."""
     rows = frame.assign(setting=[settings_text(row) for row in frame.to_dict("records")])
     names = {"task": "task", "setting": "setting", "seeds": "seeds"}
-    return tabled(rows, names | {f"{m} {k}": f"{m} {k}" for k in K for m in _MEASURES[:-1]})
+    return tabled(rows, names | {f"{m} {k}": f"{m} {k}" for k in K for m in _MEASURES})

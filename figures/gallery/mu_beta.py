@@ -44,23 +44,16 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         (drawn,) = left.plot(BETAS, mu, line)
         style = {"textcoords": "offset points", "ha": "right", "va": "top", "color": drawn.get_color()}
         left.annotate(f"$A_1 = {rate:g}$", (BETAS[-1], mu[-1]), (0, -3), **style)
-    left.set(
-        xscale="log",
-        xlabel=r"$\beta$",
-        ylabel=r"pass rate $\mu(\beta)$",
-        title=r"Pass rate by $\beta$",
-        ylim=(-0.1, 1.05),
-    )
+    left.set(xscale="log", xlabel=r"$\beta$", ylabel=r"pass rate $\mu(\beta)$", ylim=(-0.1, 1.05))
+    left.set_title(r"Pass rate by $\beta$")
     mu, least = numbers["frontier"]
     right.scatter(*numbers["policies"], s=3, color=GREY, alpha=0.5)
     for line, part in (("-", mu >= numbers["rate"]), ("--", mu <= numbers["rate"])):
         right.plot(mu[part], least[part], line, color=BLUE)
     right.text(0.02, 0.99, r"random policies $\pi$", transform=right.transAxes, va="top", color=GREY)
     right.text(0.99, 0.16, "tilted\nmodels $p_\\beta$", transform=right.transAxes, ha="right", color=BLUE)
-    right.set(
-        xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats", title="What a pass rate costs"
-    )
-    right.set(ylim=(0, 1.2 * numbers["policies"][1].max()))
+    right.set(xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats")
+    right.set(ylim=(0, 1.2 * numbers["policies"][1].max()), title="What a pass rate costs")
 
 
 def table(numbers: dict[str, Any]) -> Table:

@@ -16,13 +16,14 @@ import pandas as pd
 from dph_theory.support.table import Table
 
 from ..frames import Records, means
-from ..style import GREY, Sheet, curve, dot, look, rows, written
+from ..style import GREY, Sheet, curve, dot, look, rows, ticks, written
 
 NEEDS = ("strategies", "styles")
 ANCHORED = ("DPH-F", "DPH-JS", "reverse KL on D_pef")
 EVERYWHERE = "reverse KL on all prompts"
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
-TICKS, SHOWN = (1, 4, 16, 64, 256), 16
+SHOWN = 16
+SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -49,19 +50,17 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     left, right = sheet.panels(2, height=2.6)
     for name, values in numbers["strategies"].items():
         curve(left, values.index, values, label=written(str(name)), **look(str(name)))
-    left.set(title="Strategies, exact", ylabel=r"Pass@$k$")
-    left.set_xscale("log", base=2)
-    left.set_xticks(TICKS, [f"{k}" for k in TICKS])
-    left.set_xlabel(r"samples $k$")
+    left.set(title="Strategies, exact", xlabel=r"samples $k$", ylabel=r"Pass@$k$")
+    ticks(left, (1, 4, 16, 64, 256), base=2)
     right.axvline(0, **look("base", marker="", linewidth=0.8))
     at = numbers["k"].index(SHOWN)
-    for split, shift in (("train", -0.17), ("held_out", 0.17)):
+    for split, shift in zip(SPLITS, (-0.17, 0.17), strict=True):
         for row, (name, change) in enumerate(mean_changes(numbers, split).items()):
             estimate = [float(values[at]) for values in change]
             dot(right, estimate, row + shift, look(name), filled=split == "train")
     rows(right, STYLES)
     right.set(title="Tiny transformer", xlabel=f"Pass@{SHOWN} less the base's")
-    for shade, words in ((GREY, "training prompts"), ("white", "held-out prompts")):
+    for shade, words in zip((GREY, "white"), SPLITS.values(), strict=True):
         right.plot([], [], "o", color=GREY, markerfacecolor=shade, label=words)
     sheet.legend([left, right], 4)
 
@@ -70,12 +69,9 @@ def table(numbers: dict[str, Any]) -> Table:
     """From which k on the Pass@k of each method is below the base's."""
     exact = numbers["strategies"]
     gains = {("strategies", name): (exact[name] - exact["base"]).items() for name in exact if name != "base"}
-    for split, words in (("train", "training prompts"), ("held_out", "held-out prompts")):
-        changes = mean_changes(numbers, split).items()
-        gains |= {
-            (f"tiny transformer, {words}", name): zip(numbers["k"], change[0], strict=True)
-            for name, change in changes
-        }
+    for split, words in SPLITS.items():
+        for name, change in mean_changes(numbers, split).items():
+            gains[f"tiny transformer, {words}", name] = zip(numbers["k"], change[0], strict=True)
     shown = [(*names, next((k for k, gain in along if gain < 0), None)) for names, along in gains.items()]
     return Table.from_rows(("model", "method", "Pass@k is below the base's from k on"), shown)
 
@@ -85,7 +81,7 @@ def claim(numbers: dict[str, Any]) -> bool:
     last = numbers["strategies"].loc[16]
     as_titled = (last.drop(["base", "GRPO"]) > last["base"]).all() and last["base"] > last["GRPO"]
     at = numbers["k"].index(SHOWN)
-    for split in ("train", "held_out"):
+    for split in SPLITS:
         change = mean_changes(numbers, split)
         as_titled &= change["DAPO"][2][at] < 0 and min(change[name][0][at] for name in STYLES[2:]) > -0.1
     return bool(as_titled)

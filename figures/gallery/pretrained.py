@@ -17,7 +17,7 @@ from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import Sheet, curve, look
+from ..style import Sheet, curve, look, ticks
 
 NEEDS = ("pretrained",)
 TASK, BETA = "primes", 0.2
@@ -43,8 +43,7 @@ def numbers(records: Records) -> dict[str, Any]:
     for run in stored["runs"]:
         settings = run["run"]
         if settings["tasks"] == [TASK] and settings["coefficient_from"] and settings["coefficient"] == BETA:
-            form, end = settings["kl"], run["tasks"][TASK]
-            policy = run["predicted"][form]
+            form, end, policy = settings["kl"], run["tasks"][TASK], run["predicted"][settings["kl"]]
             shares[form] = {
                 "law": policy["first_shares"][TASK],
                 "run": end["first_shares"][0],
@@ -53,18 +52,14 @@ def numbers(records: Records) -> dict[str, Any]:
                 "nearest": min(run["distances"], key=run["distances"].get),
             }
     rows = [{"method": "base", "kl": "none", "coefficient": 0.0, "seed": -1} | _measures(base)]
-    runs = {
-        name: [run for run in stored["runs"] if run["run"]["experiment"] == name]
-        for name in ("methods", "stationary", "trl")
-    }
-    for run in runs["methods"]:
+    for run in stored["runs"]:
         # The corrected k3 is k2, sample by sample, where each batch takes one step.
-        if run["run"]["kl"] != "k3_corrected":
+        if run["run"]["experiment"] == "methods" and run["run"]["kl"] != "k3_corrected":
             row = {name: run["run"][name] for name in ("method", "kl", "coefficient", "seed")}
             rows.append(row | _measures(run["tasks"]))
-    predicted = {name: runs[name] for name in ("stationary", "trl")}
-    judged = {name: stored[name] for name in ("claims", "at_equal_first")}
-    return {"shares": shares, "methods": pd.DataFrame(rows), **predicted, **judged}
+    stationary = [run for run in stored["runs"] if run["run"]["experiment"] == "stationary"]
+    ends = {"methods": pd.DataFrame(rows), "at_equal_first": stored["at_equal_first"]}
+    return {"shares": shares, "stationary": stationary, **ends}
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
@@ -104,8 +99,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         points = _rows_of(frame, key)
         (row,) = points[points.coefficient == coefficient].to_dict("records")
         curve(middle, K, [row[f"held {k}"] for k in K], **_look(key))
-    middle.set_xscale("log", base=2)
-    middle.set_xticks(K, [f"{k}" for k in K])
+    ticks(middle, K, base=2)
     middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="Last digits, held out")
     right.plot(base["trained 1"], base["trained 256"], **look("base", linestyle=""))
     for key in (FORWARD, REVERSE):
@@ -129,12 +123,6 @@ def _look(key: tuple[str, str]) -> dict[str, Any]:
     return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **own)
 
 
-def labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """With the methods as people read them: each with the form of its KL."""
-    keys = zip(frame.method, frame.kl, strict=True)
-    return frame.assign(method=[LABELS.get(key, key[0]) for key in keys])
-
-
 def table(numbers: dict[str, Any]) -> Table:
     """A row a method and coefficient: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
     names = {"method": "method", "coefficient": "coefficient", "seeds": "seeds"}
@@ -142,7 +130,9 @@ def table(numbers: dict[str, Any]) -> Table:
         names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}
     names["rehearsed"] = "pass rate of solved prompts"
     names["answers"] = "their effective number of correct answers"
-    frame = labelled(ends(numbers)).round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
+    frame = ends(numbers)
+    frame["method"] = [LABELS.get(key, key[0]) for key in zip(frame.method, frame.kl, strict=True)]
+    frame = frame.round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
     return tabled(frame, names)
 
 

@@ -9,14 +9,7 @@ penalty stands; crosses missed a bar of their prediction. The triangles are each
 import numpy as np
 import pandas as pd
 
-from dph_theory import FORWARD_KL
-from dph_theory.stationary import (
-    filtered_policy,
-    locally_filtered,
-    sequence_policy,
-    token_forward_limit,
-    token_policy,
-)
+from dph_theory import FORWARD_KL, stationary
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
@@ -24,16 +17,12 @@ from ..style import Sheet, look
 
 NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
-FORMS = {
-    "k3": "k3 in the loss",
-    "k3_corrected": "corrected k3 in the loss",
-    "sequence_kl": "KL in the reward",
-}
+FORMS = {"k3": "k3 in the loss", "k3_corrected": "corrected k3 in the loss"}
+FORMS |= {"sequence_kl": "KL in the reward"}
 POLICIES = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
 """The stationary policy of each form."""
 BASE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-"""The first token's probabilities, and the second's after each; the second token valid is the first of its
-two."""
+"""Probabilities of the first token, and of the second after each; the second is valid if it is the first."""
 VALID = np.array([[True, False], [True, False]])
 
 
@@ -42,12 +31,13 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
     betas = np.geomspace(0.015, 1.5, 120)
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in BASE]
     accepted = np.broadcast_to(VALID, (betas.size, *VALID.shape))
-    curves = (token_policy(batch, accepted, betas, FORWARD_KL), token_policy(batch, accepted, betas))
-    limits = (token_forward_limit, locally_filtered, filtered_policy)
+    curves = [stationary.token_policy(batch, accepted, betas, FORWARD_KL)]
+    curves += [
+        policy(batch, accepted, betas) for policy in (stationary.token_policy, stationary.sequence_policy)
+    ]
+    limits = (stationary.token_forward_limit, stationary.locally_filtered, stationary.filtered_policy)
     parts = []
-    for form, curve, limit in zip(
-        FORMS, (*curves, sequence_policy(batch, accepted, betas)), limits, strict=True
-    ):
+    for form, curve, limit in zip(FORMS, curves, limits, strict=True):
         for at, policy in ((betas, curve), (np.zeros(1), limit(BASE, VALID))):
             mass = np.atleast_2d(policy[0] * policy[1][..., 0])
             validity = mass.sum(axis=-1)

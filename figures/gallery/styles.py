@@ -40,9 +40,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         bar_style = {"color": color, "edgecolor": BLACK, "linewidth": 0.4, "hatch": hatch}
         left.bar(at, mean, width, label=written(label), **bar_style)
         if np.isfinite(low).all():
-            left.errorbar(
-                at, mean, np.abs([low - mean, high - mean]), fmt="none", ecolor=BLACK, elinewidth=0.6
-            )
+            sides = np.abs([low - mean, high - mean])
+            left.errorbar(at, mean, sides, fmt="none", ecolor=BLACK, elinewidth=0.6)
     left.set_xticks(place, [str(rank + 1) for rank in place])
     left.set(xlabel="style by rank", ylabel="of 32 samples", ylim=(0, None), title="Each method's styles")
     left.legend(ncols=2)

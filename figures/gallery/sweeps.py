@@ -9,12 +9,11 @@ coefficients, so that its differences carry the noise of one seed.
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dph_theory.support.record import from_json
 from dph_theory.support.table import Table
-from toy_lm.strategies.results import StrategiesConfig, swept
+from toy_lm.strategies.results import StrategiesConfig, method, swept
 
 from ..frames import Records, tabled
 from ..style import Sheet, curve, level, look, written
@@ -32,28 +31,16 @@ def numbers(records: Records) -> dict[str, Any]:
     record = records.record("strategies")
     config, exact = from_json(StrategiesConfig, record["config"]), record["results"]
     strategies = swept(config, exact["sweep"]).rename(columns={"direction": "divergence"})
-    tiny = records.styles
-    tiny = tiny[
-        (tiny.split == "train")
-        & (tiny.seed == tiny.seed.min())
-        & tiny.name.isin(list(TINY))
-        & tiny.strength.notna()
-    ]
+    tiny = records.styles.query(
+        "split == 'train' and seed == seed.min() and name in @TINY and strength.notna()"
+    )
     tiny = tiny[tiny.groups.map(set) != {"long"}]
     places = tiny.place.map({"rehearsed": "D_pef", "all": "all prompts"})
-    columns = {
-        "model": "tiny transformer, one seed",
-        "place": places,
-        "divergence": tiny.name.map(TINY),
-        "strength": tiny.strength,
-    }
-    points = pd.DataFrame({**columns, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})
-    free = next(method for method in exact["methods"] if method["name"] == "GRPO")
-    return {
-        "points": pd.concat([strategies.assign(model="strategies"), points], ignore_index=True),
-        "base": exact["base"],
-        "none": free,
-    }
+    columns = {"place": places, "divergence": tiny.name.map(TINY), "strength": tiny.strength}
+    columns |= {"pass_at_1": tiny[1], "pass_at_k": tiny[16]}
+    both = {"strategies": strategies, "tiny transformer, one seed": pd.DataFrame(columns)}
+    points = pd.concat([frame.assign(model=name) for name, frame in both.items()], ignore_index=True)
+    return {"points": points, "base": exact["base"], "none": method(exact, "GRPO")}
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
@@ -78,10 +65,8 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 def worth(numbers: dict[str, Any]) -> pd.DataFrame:
     """By model and coefficient: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
-    wide = numbers["points"].pivot_table(
-        index=["model", "strength"], columns=["place", "divergence"], values=list(MEASURES)
-    )
-    wide = wide.dropna()
+    keys = {"index": ["model", "strength"], "columns": ["place", "divergence"]}
+    wide = numbers["points"].pivot_table(**keys, values=[*MEASURES]).dropna()
     solved, everywhere = ({m: wide[m][place] for m in MEASURES} for place in PLACES)
     spread = solved["pass_at_k"].max(axis=1) - solved["pass_at_k"].min(axis=1)
     gains = {m: (everywhere[m] - solved[m]).mean(axis=1) for m in MEASURES}
@@ -98,7 +83,5 @@ def table(numbers: dict[str, Any]) -> Table:
 def claim(numbers: dict[str, Any]) -> bool:
     """Divergences differ only below coefficient .3; the strongest penalty on all prompts costs Pass@1."""
     exact = worth(numbers).query("model == 'strategies'")
-    return bool(
-        exact.strength[exact.spread > 0.03].max() < 0.3
-        and exact.pass_at_1.iloc[np.argmax(exact.strength)] < -0.1
-    )
+    strongest = exact.pass_at_1[exact.strength.idxmax()]
+    return bool(exact.strength[exact.spread > 0.03].max() < 0.3 and strongest < -0.1)

@@ -49,12 +49,8 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         at = places + (index - (len(series) - 1) / 2) * width
         left.bar(at, policy, width, color=color, edgecolor=BLACK, linewidth=0.4, label=name)
     left.set_xticks(places, ["valid" if v else "invalid" for v in VALID])
-    left.set(
-        xlabel="outcome",
-        ylabel="probability",
-        title="The policies",
-        ylim=(0, 1.5 * numbers["filtered"].max()),
-    )
+    left.set(xlabel="outcome", ylabel="probability", ylim=(0, 1.5 * numbers["filtered"].max()))
+    left.set_title("The policies")
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3)
     looks = {
         "KL(p_beta || p_*)": look("reverse KL", marker=""),
@@ -64,28 +60,21 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     for name, style in looks.items():
         words = name.replace("p_beta", r"$p_\beta$").replace("p_*", "$p_*$")
         right.plot(BETAS, np.where(np.isinf(numbers[name]), INFINITE, numbers[name]), label=words, **style)
-    right.set(
-        xscale="log",
-        yscale="log",
-        xlabel=r"$\beta$",
-        ylabel=r"distance to $p_*$ (KL in nats)",
-        ylim=(1e-7, 100),
-    )
-    right.set_yticks(
-        [1e-6, 1e-4, 1e-2, 1, INFINITE], ["$10^{-6}$", "$10^{-4}$", "$10^{-2}$", "$1$", r"$\infty$"]
-    )
+    right.set(xscale="log", yscale="log", xlabel=r"$\beta$", title="Distances to the filtered model")
+    right.set(ylabel=r"distance to $p_*$ (KL in nats)", ylim=(1e-7, 100))
+    heights = {1e-6: "$10^{-6}$", 1e-4: "$10^{-4}$", 1e-2: "$10^{-2}$", 1: "$1$", INFINITE: r"$\infty$"}
+    right.set_yticks([*heights], [*heights.values()])
     right.minorticks_off()
-    right.set_title("Distances to the filtered model")
     right.legend(loc="lower right")
 
 
 def table(numbers: dict[str, Any]) -> Table:
     """The distances at both ends of beta."""
     names = [name for name in numbers if name[:2] in ("TV", "KL")]
-    return Table.from_rows(
-        ("beta", *names),
-        [(f"{BETAS[end]:g}", *(float(numbers[name][end]) for name in names)) for end in (0, -1)],
-    )
+    rows: list[tuple[str | float, ...]] = []
+    for end in (0, -1):
+        rows.append((f"{BETAS[end]:g}", *(float(numbers[name][end]) for name in names)))
+    return Table.from_rows(("beta", *names), rows)
 
 
 def claim(numbers: dict[str, Any]) -> bool:

@@ -27,9 +27,7 @@ EARLY = 3
 def numbers(records: Records) -> dict[str, Any]:
     """Pass@k and excess KL along training: exact for strategies, over seeds for the tiny transformer."""
     exact = {method["name"]: method for method in records.results("strategies")["methods"]}
-    runs = [
-        run for run in records.results("styles")["runs"] if "main" in run["groups"] and run["name"] in STYLES
-    ]
+    runs = [run for run in records.results("styles")["runs"] if "main" in run["groups"]]
     tiny: dict[str, Any] = {}
     for name in STYLES:
         curves = [run["curve"] for run in runs if run["name"] == name]
@@ -38,22 +36,13 @@ def numbers(records: Records) -> dict[str, Any]:
             "pass": means([one["pass_at_8"] for one in curves], probability_interval),
             "excess": means([one["excess"] for one in curves]),
         }
-    chosen = {
-        name: {
-            "step": np.array(exact[name]["step"]),
-            "pass": (np.array(exact[name]["pass_at_k_curve"]),),
-            "excess": (np.array(exact[name]["excess_kl_curve"]),),
-        }
-        for name in STRATEGIES
-    }
-    config = records.record("strategies")["config"]
-    return {
-        "strategies": chosen,
-        "styles": tiny,
-        "leads": exact["GRPO"]["leads"],
-        "k": config["coverage_draws"],
-        "fall": config["fall"],
-    }
+    chosen: dict[str, Any] = {}
+    for name in STRATEGIES:
+        chosen[name] = {"step": np.array(exact[name]["step"])}
+        for measure, stored in (("pass", "pass_at_k_curve"), ("excess", "excess_kl_curve")):
+            chosen[name][measure] = (np.array(exact[name][stored]),)
+    k = records.record("strategies")["config"]["coverage_draws"]
+    return {"strategies": chosen, "styles": tiny, "leads": exact["GRPO"]["leads"], "k": k}
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import Sheet, look
+from ..style import Sheet, look, ticks
 
 NEEDS = ("pretrained",)
 TASK, K = "last digits", (1, 16, 256)
@@ -24,7 +24,7 @@ MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", 
 PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
 PUBLISHED |= {"anchors": 0, "measured_after": 0, "model": None}
 """What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
-MEASURES = ("base", "forecast", "interpolated", "measured", "measured_spread", "trained_measured")
+MEASURES = ("base", "forecast", "measured", "trained_measured")
 RUNS = {"no KL": ("GRPO", "none", 0.0), "with a KL": ("forward KL", "k3", 1.0)}
 """Of GRPO by label the look, the form of the KL and its coefficient."""
 LEAST = {"correlation": 0.9, "rms": 0.06}
@@ -43,10 +43,8 @@ def numbers(records: Records) -> dict[str, Any]:
         rows.append(row)
     settings = pd.DataFrame(rows)
     # What is None is not a missing number.
-    settings = settings.astype({"rank": object, "answers": object, "model": object}).where(
-        settings.notna(), None
-    )
-    return {"settings": settings}
+    settings = settings.astype({"rank": object, "answers": object, "model": object})
+    return {"settings": settings.where(settings.notna(), None)}
 
 
 def methods(numbers: dict[str, Any]) -> pd.DataFrame:
@@ -61,36 +59,28 @@ def rows_with(frame: pd.DataFrame, **fields: Any) -> pd.DataFrame:
 
 
 def agreement(numbers: dict[str, Any]) -> dict[str, float]:
-    """Of held-out Pass@256 over the methods: the correlation of predicted with found, mean and rms error."""
+    """Correlation, mean error and rms error of the predicted held-out Pass@256 over the methods."""
     frame = methods(numbers)
     error = frame["forecast 256"] - frame["measured 256"]
     correlation = float(np.corrcoef(frame["forecast 256"], frame["measured 256"])[0, 1])
     return {"correlation": correlation, "mean": float(error.mean()), "rms": float(np.sqrt((error**2).mean()))}
 
 
-def runs(numbers: dict[str, Any]) -> dict[str, pd.Series]:
-    """The rows of GRPO without a KL and with one, by label."""
-    settings = {words: {"method": "GRPO", "kl": kl, "coefficient": c} for words, (_, kl, c) in RUNS.items()}
-    frame = methods(numbers)
-    return {words: rows_with(frame, **fields).iloc[0] for words, fields in settings.items()}
-
-
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Pass@k against k: the base, and GRPO without a KL and with one."""
-    axes, chosen = sheet.panels(height=2.5), runs(numbers)
-    free, anchored = chosen.values()
+    axes, frame = sheet.panels(height=2.5), rows_with(methods(numbers), method="GRPO")
+    free, anchored = (rows_with(frame, kl=kl, coefficient=c).iloc[0] for _, kl, c in RUNS.values())
     axes.plot(K, [free[f"base {k}"] for k in K], **look("base"))
     ends = {"base": (free["base 256"], "base", 5)}
-    for words, row in chosen.items():
-        style = look(RUNS[words][0])
+    for (words, (kind, *_)), row in zip(RUNS.items(), (free, anchored), strict=True):
+        style = look(kind)
         axes.plot(K, [row[f"forecast {k}"] for k in K], color=style["color"])
         axes.plot(K, [row[f"measured {k}"] for k in K], "o", color=style["color"], markersize=5)
-        ends[words] = (row["measured 256"], RUNS[words][0], -5)
+        ends[words] = (row["measured 256"], kind, -5)
     for words, (height, kind, shift) in ends.items():
         place: Any = {"xytext": (7, shift), "textcoords": "offset points", "va": "center", "fontsize": 9}
         axes.annotate(words, (K[-1], height), color=look(kind)["color"], **place)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(K, [f"{k}" for k in K])
+    ticks(axes, K, base=2)
     axes.set(xlim=(0.8, 1500), ylim=(0, 0.85), xlabel="samples $k$", ylabel=r"Pass@$k$, prompts not trained")
     axes.text(1, 0.68, "dots: measured\nlines: predicted", fontsize=8.5, color="#555555")
     axes.tick_params(labelsize=8)

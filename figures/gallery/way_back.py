@@ -27,12 +27,8 @@ LOOKS = {
     "rehearsal": look("rehearsal", label=r"$-\log u$ on stored correct answers", marker=""),
     "alpha_dpg": look("KL-DPG", label="KL-DPG, on the policy's own answers", marker=""),
 }
-KINDS = {
-    "sequence_kl": "penalties",
-    "k3_corrected": "penalties",
-    "alpha_dpg": "KL-DPG",
-    "rehearsal": "rehearsal",
-}
+KINDS = {"sequence_kl": "penalties", "k3_corrected": "penalties", "alpha_dpg": "KL-DPG"}
+KINDS |= {"rehearsal": "rehearsal"}
 
 
 def numbers(records: Records) -> pd.DataFrame:
@@ -48,9 +44,8 @@ def numbers(records: Records) -> pd.DataFrame:
         allowed = f"a record of them; dph experiment small-llama --only {EXPERIMENT} makes it"
         raise argument_error("laws", "no ways back", allowed)
     flows = pd.DataFrame([llama.flows[flow] for flow in returns.flow]).add_prefix("flow_")
-    frame = pd.concat([returns, flows], axis=1).join(
-        runs[["form", "beta", "learning_rate", "seed"]], on="digest"
-    )
+    fields = runs[["form", "beta", "learning_rate", "seed"]]
+    frame = pd.concat([returns, flows], axis=1).join(fields, on="digest")
     factor = (frame.flow_half_time / frame.half_time).median()
     strength = frame.beta.where(frame.form != "alpha_dpg", 1.0)
     pace = strength * factor * frame.learning_rate / LENGTH
@@ -76,34 +71,27 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
             curves = zip(runs.times, runs.shares, strict=True)
             shares = np.array([np.interp(times, *curve) for curve in curves])
             axes.plot(times, np.median(shares, axis=0), **style | {"label": None, "linewidth": 0.7})
-            axes.fill_between(
-                times, shares.min(axis=0), shares.max(axis=0), color=style["color"], alpha=0.18, linewidth=0
-            )
+            band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
+            axes.fill_between(times, shares.min(axis=0), shares.max(axis=0), **band)
             axes.plot(runs.flow_times.iloc[0], runs.flow_shares.iloc[0], **style | {"linewidth": 1.8})
-        axes.set(
-            xlim=(0, max(times[-1] for times in shown.times)),
-            yscale="log",
-            xlabel=r"coefficient $\times$ time",
-        )
+        last = max(times[-1] for times in shown.times)
+        axes.set(xlim=(0, last), yscale="log", xlabel=r"coefficient $\times$ time")
         axes.set_ylabel(f"lost answers' share\n({lost:g} left by {'training' if collapsed else 'a fit'})")
     sheet.legend([panels[0]], 3)
 
 
 def table(frame: pd.DataFrame) -> Table:
     """How much later penalties bring back half the share than rehearsal does, medians; who does in time."""
-    rows = []
+    rows, kinds = [], dict.fromkeys(KINDS.values())
     for (collapsed, lost), group in frame.groupby(["flow_collapsed", "flow_lost"], sort=False):
         half = group.groupby("kind")[["half", "flow_half"]].median()
         late = [float(half.loc["penalties", name] / half.loc["rehearsal", name]) for name in half]
-        back = [
-            f"{group.half[group.kind == kind].count()} of {sum(group.kind == kind)}"
-            for kind in dict.fromkeys(KINDS.values())
-        ]
-        rows.append(
-            (lost, "training" if collapsed else "a fit", *(None if np.isnan(x) else x for x in late), *back)
-        )
+        halves = [group.half[group.kind == kind] for kind in kinds]
+        back = [f"{half.count()} of {len(half)}" for half in halves]
+        by = "training" if collapsed else "a fit"
+        rows.append((lost, by, *(None if np.isnan(x) else x for x in late), *back))
     head = ("share at the start", "lost by", "times later, runs", "times later, flow")
-    return Table.from_rows((*head, *(f"{kind} back" for kind in dict.fromkeys(KINDS.values()))), rows)
+    return Table.from_rows((*head, *(f"{kind} back" for kind in kinds)), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:

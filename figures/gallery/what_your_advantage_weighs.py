@@ -45,13 +45,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Five curves against the pass rate."""
     axes = sheet.panels(height=2.7)
     for name, (color, line) in DRAWN.items():
-        axes.plot(
-            V,
-            frame[name].where(frame[name] > 0),
-            linestyle=line,
-            color=color,
-            label=name.partition(",")[0] if "PKPO" not in name else name,
-        )
+        label = name if "PKPO" in name else name.partition(",")[0]
+        axes.plot(V, frame[name].where(frame[name] > 0), linestyle=line, color=color, label=label)
     axes.set(xscale="logit", yscale="log", ylim=(0.02, 100), xlim=(V[0], V[-1]))
     axes.xaxis.set_major_locator(FixedLocator([0.01, 0.1, 0.5, 0.9, 0.99]))
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -34,20 +34,15 @@ def numbers(records: Records) -> pd.DataFrame:
     return pd.DataFrame(records.results("audit")["rows"])
 
 
-def counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """How many forms estimate the quantity of a row, and minimise that of a column."""
-    named = {name: frame[name].map(lambda match: _quantity(match["name"])) for name in ("value", "gradient")}
-    table = pd.crosstab(named["value"], named["gradient"])
-    return table.reindex(index=[*QUANTITIES], columns=[*QUANTITIES], fill_value=0)
-
-
 def _quantity(name: str) -> str:
     return next(words for words, starts in QUANTITIES.items() if name.startswith(starts))
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A cell a pair of quantities, with its number of forms: blue where both are one, else grey."""
-    table, axes = counts(frame), sheet.panels(height=3.1)
+    estimated, minimised = (frame[part].str["name"].map(_quantity) for part in ("value", "gradient"))
+    table, axes = pd.crosstab(estimated, minimised), sheet.panels(height=3.1)
+    table = table.reindex(index=[*QUANTITIES], columns=[*QUANTITIES], fill_value=0)
     for (row, column), number in np.ndenumerate(table.to_numpy()):
         agrees = row == column and number
         color = BLUE if agrees else LIGHT if number else "white"
@@ -60,33 +55,22 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.tick_params(length=0)
 
 
-def minimises_another(frame: pd.DataFrame) -> pd.Series:
-    """Whether a form estimates one divergence exactly, and minimises another."""
-    estimated, minimised = frame.value, frame.gradient
-    names = (
-        estimated.map(lambda match: match["name"].removesuffix(" + log A1")),
-        minimised.map(lambda match: match["name"]),
-    )
-    exact = estimated.map(lambda match: match["exact"]) & minimised.map(lambda match: match["exact"])
-    return exact & (names[1] != "zero") & (names[0] != names[1])
-
-
 def table(frame: pd.DataFrame) -> Table:
     """How many forms have an expected gradient of zero, minimise another divergence, or have flat regions."""
+    estimated, minimised = frame.value.str["name"].str.removesuffix(" + log A1"), frame.gradient.str["name"]
+    exact = frame.value.str["exact"] & frame.gradient.str["exact"]
+    another = exact & (minimised != "zero") & (estimated != minimised)
     counts = {
-        "no gradient in expectation": frame.gradient.map(lambda match: match["name"] == "zero"),
-        "estimates one divergence, minimises another": minimises_another(frame),
+        "no gradient in expectation": minimised == "zero",
+        "estimates one divergence, minimises another": another,
         "no gradient at some log ratios": frame.dead_zones.map(len) > 0,
     }
-    rows = [
-        (what, int(which.sum()), ", ".join(dict.fromkeys(frame.loss[which])))
-        for what, which in counts.items()
-    ]
-    return Table.from_rows(("forms", "number", "which"), [("audited", len(frame), ""), *rows])
+    rows = [("audited", len(frame), "")]
+    for what, which in counts.items():
+        rows.append((what, int(which.sum()), ", ".join(dict.fromkeys(frame.loss[which]))))
+    return Table.from_rows(("forms", "number", "which"), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """More than a third of the forms estimate one quantity and minimise another."""
-    return bool(
-        (frame.value.map(lambda m: m["name"]) != frame.gradient.map(lambda m: m["name"])).mean() > 1 / 3
-    )
+    return bool((frame.value.str["name"] != frame.gradient.str["name"]).mean() > 1 / 3)

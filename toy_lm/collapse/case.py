@@ -3,6 +3,7 @@
 import runpy
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +83,12 @@ def read_problem(path: Path) -> CollapseProblem:
     """
     try:
         keys = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
-        if (keys.pattern is None) == (keys.function is None):
-            raise argument_error(
-                "(pattern, function)", (keys.pattern, keys.function), "one of them, which says what is valid"
-            )
-        return problem(
-            keys.alphabet,
-            initial=keys.initial,
-            transition=keys.transition,
-            valid=_function(keys.function, path.parent) if keys.pattern is None else keys.pattern,
-            length=keys.length,
-            name=keys.name,
-        )
+        fields = asdict(keys)
+        pattern, function = fields.pop("pattern"), fields.pop("function")
+        if (pattern is None) == (function is None):
+            allowed = "one of them, which says what is valid"
+            raise argument_error("(pattern, function)", (pattern, function), allowed)
+        return problem(valid=_function(function, path.parent) if pattern is None else pattern, **fields)
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -114,8 +109,7 @@ def _function(place: str | None, folder: Path) -> Callable[[str], bool]:
         try:
             return bool(function(text))
         except (Exception, SystemExit) as error:
-            raise ValueError(
-                f"function={place!r} failed on {text!r}: {blamed(error, folder / file)}"
-            ) from error
+            why = blamed(error, folder / file)
+            raise ValueError(f"function={place!r} failed on {text!r}: {why}") from error
 
     return valid

@@ -114,12 +114,8 @@ class Fits:
         lines = self._lines(projection, "forward_kl", "closed form")
         for alpha in alphas:
             optimum = self._global(self.problem.alpha(self.family, alpha), self._every, self._bases)
-            lines += extended(
-                self._lines(optimum.theta, "alpha", "global"),
-                alpha=alpha,
-                value=optimum.value.tolist(),
-                certificate=optimum.certificates(),
-            )
+            more = {"value": optimum.value.tolist(), "certificate": optimum.certificates()}
+            lines += extended(self._lines(optimum.theta, "alpha", "global"), alpha=alpha, **more)
         return lines
 
     def reward_lines(self) -> list[Row]:
@@ -145,11 +141,8 @@ class Fits:
         for i in range(len(strengths) - 1):
             if validity[i + 1] - validity[i] > LEAP:
                 low, high = (strengths[i], minima[i]), (strengths[i + 1], minima[i + 1])
-                jump = find_jump(self.problem, self.family, low, high, search=search)
                 leap: Row = {"family": self.family.name, "below": low[0], "above": high[0]}
-                if jump is not None:
-                    leap |= {"jump": jump.strength, "high_from": jump.high_from, "low_until": jump.low_until}
-                leaps.append(leap)
+                leaps.append(leap | find_jump(self.problem, self.family, low, high, search=search))
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
@@ -198,14 +191,9 @@ def run(
             "accepting": automaton.accepting.tolist(),
         }
     results = {"reference": first, "random": random_problems}
-    return record(
-        KIND,
-        seed=seed,
-        config=asdict(config) | own_problem,
-        results=results,
-        findings=findings(results),
-        packages=("numpy", "scipy", "torch"),
-    )
+    settings, packages = asdict(config) | own_problem, ("numpy", "scipy", "torch")
+    sentences = findings(results)
+    return record(KIND, seed=seed, config=settings, results=results, findings=sentences, packages=packages)
 
 
 def fits(

@@ -93,9 +93,8 @@ def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     Means over the `bases`: effective_kept is the effective number as a share of p_*'s. For the reverse KL
     `is_global` counts those at the global minimum, and `confirmed` the global minima that enough starts met.
     """
-    effective = {
-        target["case"]: target["effective"] for target in targets if target["top_share"] <= COLLAPSED
-    }
+    spread = [target for target in targets if target["top_share"] <= COLLAPSED]
+    effective = {target["case"]: target["effective"] for target in spread}
     groups: dict[tuple[object, ...], list[Row]] = {}
     for fit in fits:
         if fit["case"] in effective:

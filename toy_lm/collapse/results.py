@@ -9,7 +9,7 @@ from pydantic import Field
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
 
-from ..config import Count, Filled, Positive, Rate, check
+from ..config import Count, Filled, Rates, Strengths, check
 from ..grid import Row
 
 ENOUGH = 3
@@ -17,8 +17,6 @@ ENOUGH = 3
 HIGHEST_RATE = 0.3
 """Random bases that pass more often are drawn again: they have little to learn."""
 
-_Strengths: TypeAlias = Annotated[tuple[Positive, ...], Filled]
-_Rates: TypeAlias = Annotated[tuple[Rate, ...], Filled]
 # A pass rate can only be a target from below.
 _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)], ...], Filled]
 
@@ -34,15 +32,15 @@ class CollapseConfig:
     Source: entries `kl_control` for the beta of a target.
     """
 
-    strengths: _Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
-    alphas: _Rates = (0.9, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.3, 0.1)
-    targets: _Rates = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
+    strengths: Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
+    alphas: Rates = (0.9, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.3, 0.1)
+    targets: Rates = (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
     starts: Count = 8
     ascent_steps: Count = 400
     stages: Count = 2
     cases: Count = 10
     random_targets: _Aims = (0.9, 0.999)
-    random_alphas: _Rates = (0.75, 0.5)
+    random_alphas: Rates = (0.75, 0.5)
     random_starts: Count = 2
     rounds: Count = 12
 

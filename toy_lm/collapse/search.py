@@ -42,19 +42,6 @@ class Minima(NamedTuple):
     converged: Bool[Tensor, " batch"]
 
 
-class _Local(NamedTuple):
-    """Value, gradient and Hessian's eigenvalues in the frame, and the Newton step."""
-
-    value: Tensor
-    gradient: Tensor
-    eigenvalues: Tensor
-    step: Tensor
-    decrement: Tensor
-
-    def summary(self) -> Float[Tensor, "4 batch"]:
-        return torch.stack([self.value, self.gradient.norm(dim=-1), self.decrement, self.eigenvalues[:, 0]])
-
-
 def minimise(
     objective: Objective,
     frame: Frame,
@@ -78,15 +65,15 @@ def minimise(
     active = torch.arange(len(theta))
     for step in range(steps + 1):
         own = [p[active] for p in parameters]
-        local = _expand(objective, frame, theta[active], own)
-        summaries[:, active] = local.summary()
-        open_ = local.decrement > TOLERANCE * (1 + local.value.abs())
+        summaries[:, active], direction = _expand(objective, frame, theta[active], own)
+        value, _, decrement, _ = summaries[:, active]
+        open_ = decrement > TOLERANCE * (1 + value.abs())
         active, own = active[open_], [p[open_] for p in own]
         if step == steps or not len(active):
             break
-        direction, slope = local.step[open_], 2 * local.decrement[open_]
+        direction, slope = direction[open_], 2 * decrement[open_]
         direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
-        moved, theta[active] = _backtrack(objective, theta[active], direction, local.value[open_], slope, own)
+        moved, theta[active] = _backtrack(objective, theta[active], direction, value[open_], slope, own)
         active = active[moved]
     value, gradient_norm, decrement, curvature = summaries
     converged = decrement <= TOLERANCE * (1 + value.abs())
@@ -94,9 +81,9 @@ def minimise(
 
 
 def _expand(
-    objective: Objective, frame: Frame, theta: Tensor, parameters: tuple[Tensor, ...] | list[Tensor]
-) -> _Local:
-    """The quadratic model at theta; second derivatives by a second backward pass along the frame."""
+    objective: Objective, frame: Frame, theta: Tensor, parameters: list[Tensor]
+) -> tuple[Float[Tensor, "4 batch"], Float[Tensor, "batch size"]]:
+    """Return value, gradient norm, decrement and least curvature at theta, and the Newton step."""
     basis = frame(theta)
     theta = theta.clone().requires_grad_()
     value = objective(theta, *parameters)
@@ -108,7 +95,8 @@ def _expand(
     along = torch.einsum("bkl,bk->bl", vectors, gradient)
     scaled = along / eigenvalues.abs().clamp(min=EIGENVALUE_FLOOR)
     step = -torch.einsum("bpk,bkl,bl->bp", basis, vectors, scaled)
-    return _Local(value.detach(), gradient, eigenvalues, step, (along * scaled).sum(-1) / 2)
+    decrement = (along * scaled).sum(-1) / 2
+    return torch.stack([value.detach(), gradient.norm(dim=-1), decrement, eigenvalues[:, 0]]), step
 
 
 def _backtrack(
@@ -177,22 +165,6 @@ APART = 1e-2
 """Branches that overlap by less than this in lambda are one, which the bisections met at two points."""
 
 
-class Jump(NamedTuple):
-    """A first-order jump of the global minimum: at `strength` two minima, low and high, have the same value.
-
-    They are named by their validities. Followed in lambda, the high branch exists from `high_from` on, the
-    low one until `low_until` (or further, if that is the end of the search), both to RESOLUTION: between
-    these, what an optimiser finds depends on where it comes from.
-    """
-
-    strength: float
-    value: float
-    low: Float[Tensor, " size"]
-    high: Float[Tensor, " size"]
-    high_from: float
-    low_until: float
-
-
 def follow(
     problem: CollapseProblem,
     family: Bigrams,
@@ -253,38 +225,35 @@ def find_jump(
     high: tuple[float, Float[Tensor, " size"]],
     *,
     search: tuple[float, float],
-) -> Jump | None:
-    """The lambda at which the global minimum passes from one of two, (lambda, theta), to the other; one base.
+) -> dict[str, float]:
+    """Locate the lambda at which the global minimum jumps from one minimum to another, for one base.
 
-    low has the smaller lambda and pass rate. Each is followed past the other, within `search` = (least,
-    greatest) lambda, until its pass rate crosses the mean of theirs. If both do so at one lambda there is a
-    single branch that moves steeply, nothing jumps, and the answer is None; else the root of the difference
-    of their values is found where both exist (Brent's method). Raises ValueError for several bases, or minima
-    not so ordered.
+    Both minima are pairs (lambda, theta); `low` has the smaller lambda and pass rate. Each is followed past
+    the other, within `search` = (least, greatest) lambda, until its pass rate crosses the mean of the two. If
+    both cross at one lambda, a single branch moves steeply and nothing jumps. Otherwise Brent's method finds
+    the root of the difference of their values.
+
+    Returns:
+        The lambda of the `jump`, where the high branch begins (`high_from`) and where the low branch ends
+        (`low_until`), both to RESOLUTION; empty if nothing jumps.
+
+    Raises:
+        ValueError: If the problem has several bases, or the minima are not so ordered.
     """
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base only")
     below, above = (_Branch(problem, family, theta, strength) for strength, theta in (low, high))
     if not (search[0] <= low[0] < high[0] <= search[1] and below.validity() < above.validity()):
-        raise argument_error(
-            "low", low[0], f"in {search}, and of smaller lambda and pass rate than high, {high[0]}"
-        )
+        allowed = f"in {search}, and of smaller lambda and pass rate than high, {high[0]}"
+        raise argument_error("low", low[0], allowed)
     middle = (below.validity() + above.validity()) / 2
     low_end, high_end = below.end(search[1], middle), above.end(search[0], middle)
     if low_end.strength - high_end.strength < APART:
-        return None
+        return {}
 
     def lead(strength: float) -> float:
         return float(below.at(strength).value - above.at(strength).value)
 
     # Within what both ends allow, and no further from where they are known than need be.
     root = brentq(lead, max(high_end.strength, low[0]), min(low_end.strength, high[0]), xtol=1e-12)
-    low_minimum, high_minimum = below.at(root), above.at(root)
-    return Jump(
-        strength=root,
-        value=float(low_minimum.value),
-        low=low_minimum.theta[0],
-        high=high_minimum.theta[0],
-        high_from=high_end.strength,
-        low_until=low_end.strength,
-    )
+    return {"jump": root, "high_from": high_end.strength, "low_until": low_end.strength}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from automata.fa.dfa import DFA
 from jaxtyping import Bool, Int
 
 from dph_theory.support.errors import argument_error
@@ -81,42 +82,40 @@ class ValidityAutomaton:
             raise argument_error("length", length, allowed)
 
     def __and__(self, other: "ValidityAutomaton") -> "ValidityAutomaton":
-        """Both run side by side; the pair (s, s') has the number s * other.states + s'."""
+        """Return the minimal automaton of the words that both automata accept."""
         if self.alphabet != other.alphabet:
             raise argument_error("alphabet", other.alphabet, f"the same on both sides, here {self.alphabet}")
-        pairs = self.transitions[:, None] * other.states + other.transitions
-        accepting = self.accepting[:, None] & other.accepting
-        initial = self.initial * other.states + other.initial
-        return ValidityAutomaton(
-            pairs.reshape(-1, self.symbols), initial, accepting.ravel(), self.alphabet
-        ).minimised()
+        return minimal(self._as_library() & other._as_library(), self.alphabet)
 
     def minimised(self) -> "ValidityAutomaton":
-        """The automaton of fewest states with the same language, the initial state first (Moore's algorithm).
+        """Return the automaton of fewest states with the same language; see `minimal`."""
+        return minimal(self._as_library(), self.alphabet)
 
-        States stay together while they agree on acceptance and on the classes they lead to.
-        """
-        reached = self._reached()
-        rank = np.full(self.states, -1)
-        rank[reached] = np.arange(len(reached))
-        table, classes = rank[self.transitions[reached]], self.accepting[reached].astype(np.int64)
-        count = 0
-        while classes.max() + 1 > count:
-            count = classes.max() + 1
-            rows = np.column_stack([classes, classes[table]])
-            _, members, classes = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        # Numbered by first occurrence, which is breadth-first again: equal languages give equal arrays.
-        classes, members = np.argsort(np.argsort(members))[classes], np.sort(members)
-        return ValidityAutomaton(classes[table[members]], 0, self.accepting[reached][members], self.alphabet)
+    def _as_library(self) -> DFA:
+        rows = [dict(zip(self.alphabet, row, strict=True)) for row in self.transitions.tolist()]
+        return DFA(
+            states=set(range(self.states)),
+            input_symbols=set(self.alphabet),
+            transitions=dict(enumerate(rows)),
+            initial_state=self.initial,
+            final_states=set(np.flatnonzero(self.accepting).tolist()),
+        )
 
-    def _reached(self) -> np.ndarray:
-        """The states that some word reaches, in breadth-first order."""
-        order, frontier = {self.initial: None}, {self.initial: None}
-        while frontier:
-            ahead = dict.fromkeys(self.transitions[list(frontier)].ravel().tolist())
-            frontier = {state: None for state in ahead if state not in order}
-            order.update(frontier)
-        return np.array(list(order))
+
+def minimal(automaton: DFA, alphabet: tuple[str, ...]) -> ValidityAutomaton:
+    """Return the minimal complete automaton of automata-lib's language.
+
+    States are numbered breadth-first from the initial state, so equal languages give equal arrays.
+    """
+    small = automaton.minify().to_complete()
+    states = [small.initial_state]
+    for state in states:
+        ahead = dict.fromkeys(small.transitions[state][symbol] for symbol in alphabet)
+        states += [other for other in ahead if other not in states]
+    number = {state: index for index, state in enumerate(states)}
+    table = [[number[small.transitions[state][symbol]] for symbol in alphabet] for state in states]
+    accepting = np.array([state in small.final_states for state in states])
+    return ValidityAutomaton(np.array(table), 0, accepting, alphabet)
 
 
 def checked_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:

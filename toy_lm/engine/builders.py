@@ -10,7 +10,7 @@ from automata.fa.nfa import NFA
 
 from dph_theory.support.errors import argument_error
 
-from .automaton import ValidityAutomaton, checked_alphabet, checked_length
+from .automaton import ValidityAutomaton, checked_alphabet, checked_length, minimal
 
 
 def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
@@ -24,7 +24,7 @@ def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
         automaton = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=set(alphabet)))
     except (AutomatonException, RegexException) as error:
         raise argument_error("pattern", pattern, f"a regular expression over {alphabet} ({error})") from error
-    return _complete(automaton, alphabet)
+    return minimal(automaton, alphabet)
 
 
 def from_predicate(
@@ -41,17 +41,7 @@ def from_predicate(
         raise argument_error("length", length, allowed)
     texts = map("".join, itertools.product(alphabet, repeat=length))
     language = {text for text in texts if predicate(text)}
-    return _complete(DFA.from_finite_language(set(alphabet), language), alphabet)
-
-
-def _complete(automaton: DFA, alphabet: tuple[str, ...]) -> ValidityAutomaton:
-    """The library's automaton, complete, as ours."""
-    automaton = automaton.to_complete()
-    number = {state: index for index, state in enumerate(automaton.states)}
-    table = [[number[automaton.transitions[state][symbol]] for symbol in alphabet] for state in number]
-    accepting = np.array([state in automaton.final_states for state in number])
-    initial = number[automaton.initial_state]
-    return ValidityAutomaton(np.array(table), initial, accepting, alphabet).minimised()
+    return minimal(DFA.from_finite_language(set(alphabet), language), alphabet)
 
 
 def counting(
@@ -62,18 +52,14 @@ def counting(
     Raises ValueError for a symbol outside the alphabet, or an empty range.
     """
     alphabet = checked_alphabet(alphabet)
-    column = _position("symbol", symbol, alphabet)
+    _position("symbol", symbol, alphabet)
     if at_least < 0:
         raise argument_error("at_least", at_least, "a whole number, at least 0")
     if at_most is not None and at_most < at_least:
         raise argument_error("at_most", at_most, f"a whole number, at least at_least = {at_least}, or None")
-    # Beyond the bounds the counts do not matter.
-    beyond = at_least if at_most is None else at_most + 1
-    count = np.arange(beyond + 1)
-    table = np.repeat(count[:, None], len(alphabet), axis=1)
-    table[:, column] = np.minimum(count + 1, beyond)
-    accepting = (count >= at_least) & ((count < beyond) | (at_most is None))
-    return ValidityAutomaton(table, 0, accepting, alphabet).minimised()
+    symbols, counted = set(alphabet), {symbol}
+    counts = DFA.of_length(symbols, min_length=at_least, max_length=at_most, symbols_to_count=counted)
+    return minimal(counts, alphabet)
 
 
 def balanced(alphabet: Sequence[str], opening: str, closing: str, *, depth: int) -> ValidityAutomaton:

@@ -43,10 +43,8 @@ class TokenDistribution:
 
 def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The base itself, over the automaton."""
-    tokens, _ = _backward(
-        base, automaton, length, np.ones(automaton.states), lambda rows, ahead: (rows, ahead[..., 0])
-    )
-    return tokens
+    every = np.ones(automaton.states)
+    return _backward(base, automaton, length, every, lambda rows, ahead: (rows, ahead[..., 0]))[0]
 
 
 def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
@@ -133,6 +131,5 @@ def _backward(
 def _check(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> None:
     checked_length(length, at_least=1)
     if automaton.symbols != model.vocabulary:
-        raise argument_error(
-            "base.vocabulary", model.vocabulary, f"the automaton's {automaton.symbols} symbols"
-        )
+        allowed = f"the automaton's {automaton.symbols} symbols"
+        raise argument_error("base.vocabulary", model.vocabulary, allowed)

@@ -9,7 +9,7 @@ from jaxtyping import Int
 
 from dph_theory import FORWARD_KL, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.intervals import mean_interval
-from dph_theory.meter import LeadTime, lead_time
+from dph_theory.meter import lead_time
 from dph_theory.numeric.arrays import integers
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
@@ -35,7 +35,7 @@ def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
         jobs += [(divergence, place, config.conditionings) for divergence in config.divergences.values()]
         more = [alpha_divergence(alpha) for alpha in config.alphas if alpha != config.alpha]
         jobs += [(divergence, place, (config.conditioning,)) for divergence in more]
-    return run_grid(lambda job: _block(config, *job), jobs, done=done)
+    return run_grid(partial(_block, config), jobs, done=done)
 
 
 def recorded_steps(steps: int) -> Int[np.ndarray, " times"]:
@@ -44,19 +44,19 @@ def recorded_steps(steps: int) -> Int[np.ndarray, " times"]:
     return np.unique(np.append(0, np.round(spaced).astype(int)))
 
 
-def _block(
-    config: StrategiesConfig,
-    divergence: FDivergence | None,
-    place: str | None,
-    conditionings: tuple[float, ...],
-) -> Row:
+def _block(config: StrategiesConfig, job: _Job) -> Row:
+    divergence, place, conditionings = job
     strengths = np.array(config.strengths if divergence else (0.0,))
     eta = strengths / divergence.curvature if divergence else strengths
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
     stored = recorded_steps(config.steps)
     run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, stored)
     measures = measure(run, config.task, config.coverage_draws)
-    times = [_lead_times(config, stored, measures, rise) for rise in config.rises]
+    curves = [np.moveaxis(curve, 0, -1) for curve in (measures.excess_kl, measures.pass_at_k)]
+    times = []
+    for rise in config.rises:
+        timed = partial(lead_time, stored, rise=rise, fall=config.fall)
+        times.append([list(map(timed, *rows)) for rows in zip(*curves, strict=True)])
     block = {
         "conditioning": conditionings,
         "strength": strengths,
@@ -69,15 +69,6 @@ def _block(
         block |= {"divergence": divergence.name, "place": place}
         block |= {} if divergence.alpha is None else {"alpha": divergence.alpha}
     return as_json(block)
-
-
-def _lead_times(
-    config: StrategiesConfig, steps: np.ndarray, measures: Measures, rise: float
-) -> list[list[LeadTime]]:
-    """When the meter warned and when coverage fell, [conditioning][strength]."""
-    curves = [np.moveaxis(measure, 0, -1) for measure in (measures.excess_kl, measures.pass_at_k)]
-    timed = partial(lead_time, steps, rise=rise, fall=config.fall)
-    return [list(map(timed, *rows)) for rows in zip(*curves, strict=True)]
 
 
 _DPH = {"forward KL": "DPH-F", "JS": "DPH-JS", "alpha": "DPH-alpha"}
@@ -121,11 +112,9 @@ def _method(config: StrategiesConfig, method: ComparedMethod) -> Row:
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
     stored, base = recorded_steps(config.steps), config.task.base_distribution
-    leads = [
-        {"rise": rise}
-        | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
-        for rise in config.rises
-    ]
+    timed = partial(lead_time, every, along.excess_kl, along.pass_at_k, fall=config.fall)
+    leads = [{"rise": rise} | as_json(timed(rise=rise)) for rise in config.rises]
+    courses = {"reverse_kl": REVERSE_KL(run[stored], base), "forward_kl": FORWARD_KL(run[stored], base)}
     return _score(config, Measures(*(values[-1] for values in along)), run[-1]) | {
         "name": method.name,
         "eta": method.eta,
@@ -134,10 +123,7 @@ def _method(config: StrategiesConfig, method: ComparedMethod) -> Row:
         "step": stored.tolist(),
         "pass_at_k_curve": along.pass_at_k[stored].tolist(),
         "excess_kl_curve": along.excess_kl[stored].tolist(),
-        **{
-            f"{name}_curve": (config.task.weights * divergence(run[stored], base)).sum(axis=-1).tolist()
-            for name, divergence in (("reverse_kl", REVERSE_KL), ("forward_kl", FORWARD_KL))
-        },
+        **{f"{name}_curve": (config.task.weights * kl).sum(axis=-1).tolist() for name, kl in courses.items()},
     }
 
 
@@ -160,14 +146,10 @@ def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[
         run = train(task, anchor, np.array(config.strength), conditioning, config.optimiser, ends)
         measures = measure(run, task, config.coverage_draws)
         one, many = (np.diff(values, axis=0)[0] for values in (measures.pass_at_1, measures.pass_at_k))
-        rows.append(
-            {
-                "name": name,
-                "pass_at_1_change": [float(x) for x in mean_interval(one)],
-                "pass_at_k_change": [float(x) for x in mean_interval(many)],
-                "rise_and_fall": float(np.mean((one > 0) & (many < 0))),
-            }
-        )
+        row: Row = {"name": name}
+        for field, change in (("pass_at_1", one), ("pass_at_k", many)):
+            row[f"{field}_change"] = [float(x) for x in mean_interval(change)]
+        rows.append(row | {"rise_and_fall": float(np.mean((one > 0) & (many < 0)))})
     return rows
 
 
@@ -184,14 +166,7 @@ def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent)
     progress("random tasks", 0, 1)
     random = on_random_tasks(config, np.random.default_rng(seed))
     progress("random tasks", 1, 1)
-    results = as_json(
-        {"draws": config.draws, "base": base, "methods": methods, "sweep": blocks, "random_tasks": random}
-    )
-    return record(
-        KIND,
-        seed=seed,
-        config=as_json(config),
-        results=results,
-        findings=findings(config, results),
-        packages=("numpy", "scipy"),
-    )
+    parts = {"draws": config.draws, "base": base, "methods": methods, "sweep": blocks}
+    results = as_json(parts | {"random_tasks": random})
+    settings, sentences, packages = as_json(config), findings(config, results), ("numpy", "scipy")
+    return record(KIND, seed=seed, config=settings, results=results, findings=sentences, packages=packages)

@@ -14,15 +14,13 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked, from_json
 from dph_theory.support.table import Table
 
-from ..config import AtLeastTwo, Count, Filled, Positive, Rate, check
+from ..config import AtLeastTwo, Count, Filled, Positive, Rate, Rates, Strengths, check
 from ..grid import Row
 from .task import ALL, StrategiesTask, task
 from .train import Optimiser, largest_strength
 
 _Conditioning: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Rates: TypeAlias = Annotated[tuple[Rate, ...], Filled]
 _Counts: TypeAlias = Annotated[tuple[Count, ...], Filled]
-_Strengths: TypeAlias = Annotated[tuple[Positive, ...], Filled]
 _DRAWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 
@@ -51,13 +49,13 @@ class StrategiesConfig:
     alpha: Rate = 0.5
     """The alpha-divergence of that comparison."""
     conditionings: Annotated[tuple[_Conditioning, ...], Filled] = (0.0, 0.03, 0.1, 0.3, 1.0)
-    strengths: _Strengths = _STRENGTHS
-    alphas: _Rates = (0.1, 0.25, 0.5, 0.75, 0.9)
+    strengths: Strengths = _STRENGTHS
+    alphas: Rates = (0.1, 0.25, 0.5, 0.75, 0.9)
     draws: _Counts = _DRAWS
     """The k of the pass@k curves."""
     coverage_draws: Count = 16
     """The k of the pass@k that stands for coverage everywhere else."""
-    rises: _Strengths = (0.02, 0.05, 0.1, 0.2)
+    rises: Strengths = (0.02, 0.05, 0.1, 0.2)
     """Thresholds of the collapse meter, in nats of mean excess KL."""
     fall: Rate = 0.05
     """How far pass@k must fall below its highest value so far to count as fallen."""
@@ -73,19 +71,15 @@ class StrategiesConfig:
             raise argument_error("alpha", self.alpha, f"one of the sweep's values {self.alphas}")
         most = float(largest_strength(self.task, np.array(max(self.conditionings)), ALL, self.learning_rate))
         if max(self.strengths) >= most:
-            raise argument_error(
-                "strengths", max(self.strengths), f"below {most:.4g}, or the steps overshoot"
-            )
+            allowed = f"below {most:.4g}, or the steps overshoot"
+            raise argument_error("strengths", max(self.strengths), allowed)
 
     @classmethod
     def quick(cls) -> "StrategiesConfig":
         """The same task, fewer steps, and thin sweeps."""
+        conditionings, strengths = (0.0, 0.1, 1.0), (0.01, 0.1, 1.0, 10.0)
         return cls(
-            conditionings=(0.0, 0.1, 1.0),
-            strengths=(0.01, 0.1, 1.0, 10.0),
-            alphas=(0.5,),
-            random_tasks=20,
-            steps=800,
+            conditionings=conditionings, strengths=strengths, alphas=(0.5,), random_tasks=20, steps=800
         )
 
     @property
@@ -102,12 +96,8 @@ class StrategiesConfig:
     @property
     def divergences(self) -> dict[str, FDivergence]:
         """The directions that are compared, from forward to reverse."""
-        return {
-            "forward KL": FORWARD_KL,
-            "JS": JENSEN_SHANNON,
-            "alpha": alpha_divergence(self.alpha),
-            "reverse KL": REVERSE_KL,
-        }
+        forward = {"forward KL": FORWARD_KL, "JS": JENSEN_SHANNON}
+        return forward | {"alpha": alpha_divergence(self.alpha), "reverse KL": REVERSE_KL}
 
 
 KIND = "toy.strategies"
@@ -189,9 +179,16 @@ def findings(config: StrategiesConfig, results: Mapping[str, Any]) -> list[str]:
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """The methods; ValueError for what is no record of this experiment."""
+    """Return the table of methods; ValueError if the record is not one of this experiment."""
     stored = checked(record, KIND)
-    return [_methods(from_json(StrategiesConfig, stored["config"]), stored["results"])]
+    config, results = from_json(StrategiesConfig, stored["config"]), stored["results"]
+    first = {"name": "base", "eta": 0.0, "guarantee_margin": 0.0} | results["base"]
+    shown: list[tuple[str, ...]] = []
+    for row in (first, *results["methods"]):
+        shown.append((row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in _METHOD_COLUMNS)))
+    headers = (name.format(config.coverage_draws) for name in _METHOD_COLUMNS.values())
+    title = f"Methods at g = {config.conditioning:g}"
+    return [Table.from_rows(("method", "eta", *headers), shown, title)]
 
 
 _METHOD_COLUMNS = {
@@ -202,12 +199,3 @@ _METHOD_COLUMNS = {
     "guarantee_margin": "its least margin",
     "easy_entropy": "entropy on E",
 }
-
-
-def _methods(config: StrategiesConfig, results: Mapping[str, Any]) -> Table:
-    first = {"name": "base", "eta": 0.0, "guarantee_margin": 0.0} | results["base"]
-    shown: list[tuple[str, ...]] = []
-    for row in (first, *results["methods"]):
-        shown.append((row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in _METHOD_COLUMNS)))
-    headers = (name.format(config.coverage_draws) for name in _METHOD_COLUMNS.values())
-    return Table.from_rows(("method", "eta", *headers), shown, f"Methods at g = {config.conditioning:g}")

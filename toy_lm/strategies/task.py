@@ -57,25 +57,20 @@ def task(
     """
     weights, base = distribution("weights", weights), distribution("base", base)
     if weights.shape[-1] != base.shape[-1] + 1:
-        raise argument_error(
-            "weights.shape", weights.shape, f"one easy type and {base.shape[-1]} hard, one a strategy"
-        )
+        allowed = f"one easy type and {base.shape[-1]} hard, one a strategy"
+        raise argument_error("weights.shape", weights.shape, allowed)
     if (base == 0).any():
         raise argument_error("base", base, "every strategy needs some mass")
     open_rate("easy_rate", easy_rate)
-    return StrategiesTask(
-        weights, base, float(easy_rate), np.broadcast_to(open_rate("hard_rate", hard_rate), base.shape)
-    )
+    hard = np.broadcast_to(open_rate("hard_rate", hard_rate), base.shape)
+    return StrategiesTask(weights, base, float(easy_rate), hard)
 
 
 def random_tasks(count: int, strategies: int, easy_rate: float, rng: np.random.Generator) -> StrategiesTask:
     """Tasks with weights and base uniform on their simplices and starting skills uniform in (.1, .9)."""
-    return task(
-        rng.dirichlet(np.ones(strategies + 1), count),
-        rng.dirichlet(np.ones(strategies), count),
-        easy_rate=easy_rate,
-        hard_rate=rng.uniform(0.1, 0.9, (count, strategies)),
-    )
+    weights, base = (rng.dirichlet(np.ones(size), count) for size in (strategies + 1, strategies))
+    hard_rate = rng.uniform(0.1, 0.9, (count, strategies))
+    return task(weights, base, easy_rate=easy_rate, hard_rate=hard_rate)
 
 
 class StrategiesPolicy(NamedTuple):

@@ -115,9 +115,8 @@ def train(
         most = largest_strength(task, conditioning, anchor.types, optimiser.learning_rate)
         bad = eta * anchor.divergence.curvature >= most
         if bad.any():
-            raise argument_error(
-                "eta", first_bad(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
-            )
+            allowed = f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
+            raise argument_error("eta", first_bad(eta, bad), allowed)
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
     policy, course = start(task, batch), []
     for step in range(optimiser.steps + 1):

@@ -38,23 +38,19 @@ def run_one(job: TrainingJob) -> Row:
     with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_distribution(base, task.prompts)
-        rehearsed = presample(
-            reference, task, presamples=job.settings.presamples, stored=job.settings.stored, seed=job.seed
-        )
-        measures = {
-            "train": yardstick(reference, task, task.train),
-            "held_out": yardstick(reference, task, task.held_out),
-        }
-        on_rehearsed = yardstick(reference, task, rehearsed.prompts)
+        sizes = {"presamples": job.settings.presamples, "stored": job.settings.stored}
+        chosen, _ = presample(reference, task, **sizes, seed=job.seed)
+        prompts = {"train": task.train, "held_out": task.held_out}
+        measures = {name: yardstick(reference, task, rows) for name, rows in prompts.items()}
+        on_rehearsed = yardstick(reference, task, chosen)
         curve = []
         updates = train(base, task, job.variant, job.settings, updates=job.updates, seed=job.seed)
         for update, policy in updates:
             if update % job.every == 0 or update == job.updates:
                 curve.append({"update": update} | on_the_way(policy, measures["train"], on_rehearsed))
         rates = pass_rates(reference, task)[task.train].numpy()
-    before, after = (
-        {name: at_the_end(model, by) for name, by in measures.items()} for model in (reference, policy)
-    )
+    ends = (reference, policy)
+    before, after = ({name: at_the_end(end, by) for name, by in measures.items()} for end in ends)
     what = asdict(job.variant) | {"coefficient": coefficient(job.variant.method(rates))}
     run = {
         **{name: value for name, value in what.items() if value is not None},
@@ -174,30 +170,17 @@ def run(
     groups = config.jobs(seed)
     # Seed by seed, so that a worker makes each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
-    rows = run_grid(
-        run_one,
-        jobs,
-        done=partial(progress, STAGE),
-        workers=config.workers,
-        folder=None if folder is None else Path(folder),
-    )
+    store, done = None if folder is None else Path(folder), partial(progress, STAGE)
+    rows = run_grid(run_one, jobs, done=done, workers=config.workers, folder=store)
     results = _results(groups, dict(zip(jobs, rows, strict=True)))
-    return record(
-        KIND,
-        seed=seed,
-        config=asdict(config),
-        results=results,
-        findings=findings(results),
-        packages=("numpy", "scipy", "torch"),
-    )
+    settings, sentences, packages = asdict(config), findings(results), ("numpy", "scipy", "torch")
+    return record(KIND, seed=seed, config=settings, results=results, findings=sentences, packages=packages)
 
 
 def _results(groups: Mapping[str, Sequence[TrainingJob]], rows: Mapping[TrainingJob, Row]) -> Row:
     """The bases, one a seed, and the runs, each with the questions it answers."""
-    bases = {job.seed: row["base"] for job, row in rows.items()}
-    runs = [
-        row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]}
-        for job, row in rows.items()
-    ]
+    bases, runs = {job.seed: row["base"] for job, row in rows.items()}, []
+    for job, row in rows.items():
+        runs.append(row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]})
     stored: Row = as_json({"k": KS, "bases": [*bases.values()], "runs": runs})
     return stored

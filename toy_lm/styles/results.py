@@ -1,6 +1,7 @@
 """What is said of the experiment's rows, as they are stored: summaries, sentences and tables."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -61,14 +62,10 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Esti
 
 def warnings(results: Mapping[str, Any]) -> list[Warnings]:
     """The meter at each of RISES, run by run of the comparison: when it warned and when Pass@16 fell."""
-    curves = [
-        [np.array(run["curve"][name]) for name in ("update", "excess", "pass_at_16")]
-        for run in results["runs"]
-        if "main" in run["groups"]
-    ]
-    return [
-        Warnings(rise, tuple(lead_time(*curve, rise=rise, fall=FALL) for curve in curves)) for rise in RISES
-    ]
+    runs = [run["curve"] for run in results["runs"] if "main" in run["groups"]]
+    curves = [[np.array(run[name]) for name in ("update", "excess", "pass_at_16")] for run in runs]
+    timed = partial(lead_time, fall=FALL)
+    return [Warnings(rise, tuple(timed(*curve, rise=rise) for curve in curves)) for rise in RISES]
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:

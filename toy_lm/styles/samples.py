@@ -35,13 +35,6 @@ class Samples(NamedTuple):
         return old, ref, self.valid.unflatten(0, (-1, size))
 
 
-class RehearsedSamples(NamedTuple):
-    """D_pef and the base's correct samples on it; see `presample`."""
-
-    prompts: Int[Tensor, " rehearsed"]
-    samples: Samples
-
-
 AnchorSampler: TypeAlias = Callable[[ResponseDistribution], Samples | None]
 """From the policy's probabilities, the samples on which an update is anchored; None for those it explores."""
 
@@ -70,21 +63,20 @@ def draw(
 
 def presample(
     reference: ResponseDistribution, task: StylesTask, *, presamples: int, stored: int, seed: int
-) -> RehearsedSamples:
-    """D_pef, the prompts whose pre-samples are all correct, and the base's correct samples on them.
+) -> tuple[Int[Tensor, " rehearsed"], Samples]:
+    """Return D_pef, the prompts whose pre-samples are all correct, and the base's correct samples on D_pef.
 
-    The latter are drawn afresh, since those that chose the prompts are correct by choice.
-    Raises ValueError where no prompt passes. Source: li2025choice.
+    These samples are drawn afresh, since the pre-samples that chose the prompts are correct by choice.
+    Raises ValueError if no prompt passes. Source: li2025choice.
     """
     generator = stream(seed, "presample")
     tried = draw(reference, reference, task, task.train.repeat_interleave(presamples), generator)
     chosen = task.train[tried.valid.unflatten(0, (-1, presamples)).all(dim=1)]
     fresh = draw(reference, reference, task, chosen.repeat_interleave(stored), generator)
     if not fresh.valid.any():
-        raise argument_error(
-            "presamples", presamples, "fewer: no prompt was solved by all of them and once more"
-        )
-    return RehearsedSamples(chosen, fresh.at(fresh.valid))
+        allowed = "fewer: no prompt was solved by all of them and once more"
+        raise argument_error("presamples", presamples, allowed)
+    return chosen, fresh.at(fresh.valid)
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:

@@ -37,9 +37,8 @@ def make_task(seed: int) -> StylesTask:
     tested = round(HELD_OUT * len(prompts))
     rank = {purpose: _ranks(seed, purpose, prompts) for purpose in ("easy", "split")}
     assigned = torch.tensor([_hash(seed, "style", prompt) % STYLES for prompt in prompts])
-    accepted = (rank["easy"] < round(EASY * len(prompts)))[:, None] | (
-        assigned[:, None] == torch.arange(STYLES)
-    )
+    easy = rank["easy"] < round(EASY * len(prompts))
+    accepted = easy[:, None] | (assigned[:, None] == torch.arange(STYLES))
     sums = torch.tensor(prompts).sum(dim=1)
     right = sums[:, None] == torch.arange(DIGITS * DIGITS)
     return StylesTask(

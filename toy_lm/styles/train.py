@@ -66,9 +66,8 @@ class Variant:
                 raise argument_error(name, value, f"for {self.name} {allowed}")
         anchored = (method.penalty or method.rehearsal) is not None and method is not KL_CONTROL
         if self.strength is not None and not (anchored and 0 <= self.strength < math.inf):
-            raise argument_error(
-                "strength", self.strength, f"for {self.name} {'at least 0' if anchored else 'None'}"
-            )
+            allowed = f"for {self.name} {'at least 0' if anchored else 'None'}"
+            raise argument_error("strength", self.strength, allowed)
 
     @property
     def label(self) -> str:
@@ -147,9 +146,8 @@ def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Tran
         styles = torch.multinomial(shares, settings.base_rows, replacement=True, generator=generator)
         responses = tokens_of(styles * DIGITS * DIGITS + sums[rows])
         descend(optimiser, -token_log_probs(model, task.prompts[rows], responses).mean(), settings.clip_norm)
-    raise argument_error(
-        "base_pass", settings.base_pass, f"{settings.base_updates} base_updates reach {passed:.3g}"
-    )
+    reached = f"{settings.base_updates} base_updates reach {passed:.3g}"
+    raise argument_error("base_pass", settings.base_pass, reached)
 
 
 def train(
@@ -217,9 +215,8 @@ def anchoring(
     if variant.place == "explored":
         return lambda policy: None
     generator, rows = stream(seed, "anchor"), (settings.anchor_rows,)
-    chosen, store = presample(
-        reference, task, presamples=settings.presamples, stored=settings.stored, seed=seed
-    )
+    sizes = {"presamples": settings.presamples, "stored": settings.stored}
+    chosen, store = presample(reference, task, **sizes, seed=seed)
     if variant.place == "all":
         chosen = task.train
         store = draw(reference, reference, task, chosen.repeat_interleave(settings.stored), generator)
@@ -271,9 +268,8 @@ def objective(
     log_pi = token_log_probs(model, task.prompts[anchors.prompts], anchors.responses)
     if method.rehearsal is None:
         return _penalised(loss, method, log_pi, anchors)
-    return dph_loss(
-        loss, method.rehearsal.loss(log_pi - anchors.log_ref, _every(log_pi)), method.rehearsal.eta
-    )
+    rehearsed = method.rehearsal.loss(log_pi - anchors.log_ref, _every(log_pi))
+    return dph_loss(loss, rehearsed, method.rehearsal.eta)
 
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:

@@ -79,19 +79,14 @@ class ResponseDistribution(NamedTuple):
     ) -> Float[Tensor, "batch 3"]:
         """The token log-probabilities of responses to the prompts of these indices."""
         style, tens, ones = responses.unbind(dim=1)
-        terms = (
-            self.style[prompts, style],
-            self.tens[prompts, style, tens],
-            self.ones[prompts, style, tens, ones],
-        )
-        return torch.stack(terms, dim=1)
+        first = (self.style[prompts, style], self.tens[prompts, style, tens])
+        return torch.stack([*first, self.ones[prompts, style, tens, ones]], dim=1)
 
     def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseDistribution":
         """The probabilities with their prompts in these places among so many; nan in the others."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
-        return ResponseDistribution(
-            *(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True))
-        )
+        pairs = zip(nowhere, self, strict=True)
+        return ResponseDistribution(*(rows.index_copy(0, prompts, part) for rows, part in pairs))
 
 
 def token_log_probs(
@@ -101,11 +96,9 @@ def token_log_probs(
     tokens = torch.cat([_opened(prompts), responses[:, :1] + _STYLE, responses[:, 1:2] + _DIGIT], dim=1)
     causal = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
     logits = model(tokens, torch.arange(LENGTH), causal)[:, 2:]
-    style = logits[:, :1, :STYLES].log_softmax(dim=-1)
-    digits = logits[:, 1:, STYLES:].log_softmax(dim=-1)
-    return torch.cat(
-        [style.gather(2, responses[:, :1, None]), digits.gather(2, responses[:, 1:, None])], dim=1
-    ).squeeze(2)
+    style = logits[:, :1, :STYLES].log_softmax(dim=-1).gather(2, responses[:, :1, None])
+    digits = logits[:, 1:, STYLES:].log_softmax(dim=-1).gather(2, responses[:, 1:, None])
+    return torch.cat([style, digits], dim=1).squeeze(2)
 
 
 @torch.no_grad()

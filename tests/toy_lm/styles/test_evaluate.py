@@ -10,7 +10,7 @@ from toy_lm.styles.transformer import ResponseDistribution, pass_rates
 
 def measures():
     task, _, law = base()
-    return yardstick(law, task, task.train), yardstick(law, task, rehearsed().prompts)
+    return yardstick(law, task, task.train), yardstick(law, task, rehearsed()[0])
 
 
 def committed(law, sharpness):

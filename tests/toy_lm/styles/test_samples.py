@@ -44,6 +44,6 @@ def test_only_right_samples_of_well_solved_training_prompts_are_rehearsed():
     assert set(samples.prompts.tolist()) <= set(chosen.tolist()) <= set(task.train.tolist())
     # More pre-samples choose fewer prompts and better ones.
     rates = (law.joint().exp() * task.valid).sum(dim=1)
-    twice = presample(law, task, presamples=2, stored=4, seed=0).prompts
+    twice = presample(law, task, presamples=2, stored=4, seed=0)[0]
     assert 0 < len(twice) < len(chosen)
     assert rates[twice].mean() > rates[chosen].mean() > rates[task.train].mean()

@@ -137,7 +137,7 @@ def test_the_base_is_left_alone_and_the_law_is_of_the_prompts_trained_on_and_at_
 def test_the_objective_is_the_clipped_surrogate_and_the_anchor_of_the_method(variant):
     policy, samples, advantages, kept = explored()
     assert 0 < kept.sum() < len(kept)
-    stored = rehearsed().samples if variant.name == "DPH-F" else None
+    stored = rehearsed()[1] if variant.name == "DPH-F" else None
     loss = loss_of(variant.method([0.5]), policy, samples, advantages, kept, stored)
     expected, log_pi = by_hand(policy, samples, advantages, kept)
     ratio = (log_pi - samples.log_old).exp()
@@ -231,7 +231,7 @@ def test_anchors_on_all_prompts_include_wrong_samples_and_others_than_rehearsed(
         variant = Variant("DPH-F", place=place)
         anchors = training.anchoring(law, task, variant.method([0.5]), variant, SETTINGS, seed=0)
         places[place] = [anchors(law) for _ in range(10)]
-    chosen = set(rehearsed().prompts.tolist())
+    chosen = set(rehearsed()[0].tolist())
     assert all(s.valid.all() and set(s.prompts.tolist()) <= chosen for s in places["rehearsed"])
     assert not all(s.valid.all() for s in places["all"])
     assert not all(set(s.prompts.tolist()) <= chosen for s in places["all"])
