@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from .argument_names import SAMPLER, Loss, arguments_of, meanings_of
 from .problem import Problem
-from .report import Reduction
+from .report import Finding
 
 LossInputs = dict[str, Tensor]
 CALLS = 100
@@ -45,7 +45,7 @@ class Audited:
     names: tuple[str, ...]
     samples: str = "policy"
     precision: str = "float64"
-    reduction: Reduction | None = None
+    reduction: Finding | None = None
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
@@ -71,7 +71,7 @@ class Audited:
     @property
     def batch_reduction(self) -> str:
         """How the answers of a batch are added up; "unknown" if the audit could not find it."""
-        return "unknown" if self.reduction is None else self.reduction.batch
+        return "unknown" if self.reduction is None else str(self.reduction.batch)
 
     def with_inputs(self, **changes: Callable[[LossInputs], Tensor]) -> "Audited":
         """The same loss with some of what it is given made anew of all that is given."""

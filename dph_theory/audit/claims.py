@@ -10,7 +10,7 @@ from ..support.errors import argument_error, choice
 from .argument_names import Loss, arguments_of
 from .domain import FARTHEST
 from .loss import audit
-from .report import ANSWERS, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
+from .report import ANSWERS, PADDING, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
 
 DESCENDS: Mapping[str, str | None] = {
     "reverse KL": "reverse KL(pi||ref)",
@@ -83,7 +83,7 @@ def check(
     for words, claim in [] if report.failed else claims:
         faults += _extent_faults(report, words, claim)
     if mask is not None and report.reduction is not None and report.reduction.padding not in MASKS[mask]:
-        faults.append(f"mask={mask!r}: {report.reduction.padding_words}")
+        faults.append(f"mask={mask!r}: {PADDING[report.reduction.padding]}")
     if not faults and stored is not None:
         faults = _changes(report, Path(stored))
     if faults:

@@ -1,4 +1,4 @@
-"""Where training with a loss ends: on filtered samples, at a inputs beta, and with a small one."""
+"""Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,15 +11,21 @@ from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_R
 from .called_loss import Audited, LossError
 from .problem import Problem
 from .quantities import TO_FILTERED, token_sum
-from .report import PER_TOKEN, REWARD, Match, Minimiser
+from .report import PER_TOKEN, REWARD, Finding, Match
 
 STEPS = 150
 CLOSE = 2e-3
 """How near a mass must come to count as 1 or as a multiple of A1; a minimiser at infinity is approached."""
 
 
-def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
-    """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
+def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Finding:
+    """Where the expected loss on filtered samples is least, over all tabular policies on each problem.
+
+    Returns:
+        `target`: "p_*" (pass rate 1), "base rate" (pass rate A1), "constant" (`ratio` times A1), "other", or
+        "none" if the loss falls without bound or moves nothing; `within_valid`, the largest total variation
+        distance of pi(. | Y1) from p_*.
+    """
     masses, ratios, distances, least = [], [], [], []
     for problem in problems:
         logits, has_least = _minimise(audited, problem)
@@ -29,17 +35,17 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
         ratios.append(mass / base_rate)
         distances.append(float((policy / max(mass, 1e-300) - ref / base_rate).abs().sum() / 2))
         least.append(has_least)
-    if not all(least):
-        return Minimiser("none", None, max(distances))
-    middle = float(np.mean(ratios))
-    kinds = {
-        "p_*": np.abs(np.subtract(masses, 1)).max() < CLOSE,
-        "base rate": np.abs(np.subtract(ratios, 1)).max() < CLOSE,
-        "constant": np.abs(np.divide(ratios, middle) - 1).max() < CLOSE,
-        "other": True,
-    }
-    target = next(kind for kind, holds in kinds.items() if holds)
-    return Minimiser(target, {"base rate": 1.0, "constant": middle}.get(target), max(distances))
+    target, words, ratio = "none", "none", None
+    if all(least):
+        middle = float(np.mean(ratios))
+        kinds = (
+            (np.subtract(masses, 1), "p_*", "p_*, valid mass 1", None),
+            (np.subtract(ratios, 1), "base rate", "valid mass A1", 1.0),
+            (np.divide(ratios, middle) - 1, "constant", f"valid mass {middle:.3g} A1", middle),
+            (np.zeros(1), "other", "another valid mass", None),
+        )
+        target, words, ratio = next(kind for off, *kind in kinds if np.abs(off).max() < CLOSE)
+    return Finding(words, {"target": target, "ratio": ratio, "within_valid": max(distances)})
 
 
 def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
@@ -94,7 +100,7 @@ class Convergence(NamedTuple):
 
 
 def convergence_of(
-    samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
+    samples: str, gradient: Match, minimiser: Finding | None, released_below: float = -np.inf
 ) -> Convergence:
     """The stationary policy of E v less a little of a loss, by what its gradient on sequences is exactly.
 

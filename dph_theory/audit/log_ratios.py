@@ -10,7 +10,7 @@ import torch
 
 from .called_loss import Audited, LossError, LossInputs
 from .problem import Problem
-from .report import Extremes, StoppedRatios
+from .report import Finding
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
 _FAR_LOG_RATIOS = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
@@ -110,7 +110,7 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
     return np.array([_alone(audited, inputs, i)[1] for i in range(count)])
 
 
-def extremes(audited: Audited) -> tuple[Extremes, ...]:
+def extremes(audited: Audited) -> tuple[Finding, ...]:
     """Where value or slope of the loss of one token is nan or infinite, in each of DTYPES.
 
     Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
@@ -132,7 +132,15 @@ def extremes(audited: Audited) -> tuple[Extremes, ...]:
         ends = (-np.inf if low is None else -low[0], np.inf if high is None else high[0])
         grid = (*(-x for x in EXTREME[::-1]), 0.0, *EXTREME)
         nan = tuple(x for x in grid if np.isnan(at(x, dtype)).any())
-        by_dtype.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, f"log({ratio})"))
+        bounds = [
+            f"{side} {end:.3g}"
+            for side, end in zip(("below", "above"), ends, strict=True)
+            if np.isfinite(end)
+        ]
+        from_on = f", nan from |x| = {min(map(abs, nan)):g} on" if nan else ""
+        words = f"at log({ratio}) {' and '.join(bounds)}{from_on}" if bounds or nan else ""
+        data = {"dtype": str(dtype).removeprefix("torch."), "nan": nan, "finite": ends}
+        by_dtype.append(Finding(words, {**data, "log_ratio": f"log({ratio})"}))
     return tuple(by_dtype)
 
 
@@ -217,7 +225,7 @@ def level_of(audited: Audited, end: float, **at: Any) -> str:
     return ""
 
 
-def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
+def stopped_ratios(audited: Audited) -> tuple[Finding, ...]:
     """The ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
 
     The ratio to the old policy, or to the reference of a loss that takes no old policy.
@@ -233,8 +241,20 @@ def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
             most = np.inf if high == POWERS[-1] else _ratio(high)
             end = min((x for x in (low, high) if abs(x) < POWERS[-1]), key=abs, default=0.0)
             level = level_of(audited - audited.at_zero_advantages(), end, advantage=advantage, ratio=ratio)
-            stopped.append(StoppedRatios(ratio, advantage, least, most, level))
+            stopped.append(_stopped(what=ratio, advantage=advantage, low=least, high=most, level=level))
     return tuple(stopped)
+
+
+def _stopped(**data: Any) -> Finding:
+    """An interval of ratios without a slope, such as: pi/old >= 1.2 if A > 0."""
+    low, high, what, level = (data[name] for name in ("low", "high", "what", "level"))
+    whose = {"token": "", "mean": "geometric mean of ", "sum": "product of ", "": "in single tokens "}[level]
+    below = "" if np.isinf(high) else f" <= {high:.6g}"
+    above = f"{low:.6g} <= " if low > 0 else ""
+    interval = f"{above}{whose}{what}{below}"
+    if not below:
+        interval = f"{whose}{what} >= {low:.6g}" if above else f"any {what}"
+    return Finding(f"{interval} if A {'>' if data['advantage'] > 0 else '<'} 0", data)
 
 
 @dataclass(frozen=True)
@@ -245,7 +265,7 @@ class AtExtremes:
     swallows it.
     """
 
-    extremes: tuple[Extremes, ...] = ()
+    extremes: tuple[Finding, ...] = ()
     dead: tuple[tuple[float, float], ...] = ()
     rounded: tuple[tuple[float, float], ...] = ()
 

@@ -23,7 +23,7 @@ from .domain import NEAR_REFERENCE, limits_of
 from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
 from .problem import Problem, near_the_reference, random_problems
 from .quantities import match_gradient, match_value, nearest
-from .report import ANSWERS, SAMPLES, SEVERAL, TOKENS, AuditReport, Batches, EqualGroups, Failure, Match, Term
+from .report import ANSWERS, ENTROPY, REWARD, SAMPLES, SEVERAL, TOKENS, AuditReport, Finding, Match
 from .shapes import mixing_broadcast, with_one_an_answer
 from .verdict import verdict_of
 
@@ -58,18 +58,22 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     return replace(draft, verdict=verdict_of(draft))
 
 
+def _failure(problem: str, what: str) -> Finding:
+    return Finding(f"{problem}: {what}", {"problem": problem, "what": what})
+
+
 class _Audit:
     """The audit of one loss; `failures` grows as problems fail."""
 
     def __init__(self, audited: Audited, seed: int) -> None:
-        self.audited, self.seed, self.failures = audited, seed, list[Failure]()
+        self.audited, self.seed, self.failures = audited, seed, list[Finding]()
 
     def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
         """What is computed, or something else where the loss fails; a failure, of what has a name."""
         try:
             return compute()
         except LossError as error:
-            self.failures += [Failure(what, str(error))] if what else []
+            self.failures += [_failure(what, str(error))] if what else []
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
@@ -87,7 +91,7 @@ class _Audit:
         failure = self.settle_reduction()
         batches, measured = self.measure_all()
         if failure and measured and failure not in {earlier.what for earlier in self.failures}:
-            self.failures.append(Failure(SEVERAL, failure))
+            self.failures.append(_failure(SEVERAL, failure))
         audited, matches = self.audited, self.matches(measured)
         (_, sequence_gradient), (outcomes, gradient) = matches[ANSWERS], matches[TOKENS]
         single = bool(measured) and audited.batch_reduction != "pairs only"
@@ -142,7 +146,7 @@ class _Audit:
         try:
             if self.audited.is_random(problem):
                 what = "two calls on the same batch differ: it is random, or remembers"
-                self.failures.append(Failure(EVERY, what))
+                self.failures.append(_failure(EVERY, what))
                 return ""
             self.audited = replace(self.audited, precision=computes_in(self.audited, problem))
             if self.audited.precision != "16 bits":
@@ -151,13 +155,13 @@ class _Audit:
             return str(error)
         return ""
 
-    def measure_all(self) -> tuple[Batches | None, list[ExpectedLoss]]:
+    def measure_all(self) -> tuple[Finding | None, list[ExpectedLoss]]:
         """The results of every problem that does not fail, on pairs where the loss couples its batch."""
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
         if self.audited.batch_reduction in ("coupled", "pairs only"):
-            nothing: tuple[Batches | None, list[ExpectedLoss]] = (None, [])
+            nothing: tuple[Finding | None, list[ExpectedLoss]] = (None, [])
             pairs = partial(enumerate_batches, self.audited, problems)
             return self.attempt(pairs, nothing, "batches of one, two and three")
         measured = [self.attempt(partial(self.audited.measure, p), None, p.name) for p in problems]
@@ -185,7 +189,8 @@ class _Audit:
         problems = [near_the_reference(m.problem, reach) for m in measured]
         match = self.attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
-        return match if match.exact and match.name != "zero" and len(match.divergences) < 2 else FAILED
+        divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
+        return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
 
     def unequal(self) -> Match:
         """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
@@ -198,7 +203,7 @@ class _Audit:
         divided = self.audited.batch_reduction == "token mean" and match.exact and match.name != "zero"
         return replace(match, per_token=1) if divided else match
 
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[Finding, ...]:
         """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
 
         Nothing if there is but one. They are separated by advantages of zero, and by a reference that is the
@@ -218,20 +223,25 @@ class _Audit:
             audit = _Audit(part, self.seed)
             matches = audit.matches(measured)
             if any(match.name != "zero" for _, match in matches.values()):
-                terms.append(Term(name, audit.descended(matches, AtExtremes())[1]))
+                gradient = audit.descended(matches, AtExtremes())[1]
+                terms.append(Finding(gradient.words, {"name": name, "gradient": gradient}))
         return tuple(terms) if len(terms) > 1 else ()
 
-    def equal_groups(self) -> EqualGroups | None:
+    def equal_groups(self) -> Finding | None:
         """What it descends where all advantages are zero, and what such answers weigh beside others."""
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
         weight = self.attempt(partial(_weight, self.audited, problems[-1]), "unknown")
         silent = replace(self.audited.at_zero_advantages(), reduction=None)
+        gradient, why = FAILED, ""
         try:
-            return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
+            gradient = self.match([silent.measure(p) for p in problems])
         except LossError as error:
-            return EqualGroups(FAILED, weight, str(error))
+            why = str(error)
+        left_out = ", left out of the mean" if weight == "left out" else ""
+        data = {"gradient": gradient, "weight": weight, "why": why}
+        return Finding(f"{why or gradient.words}{left_out}", data)
 
 
 def _weight(audited: Audited, problem: Problem) -> str:

@@ -55,6 +55,11 @@ def rounding_of(advantages: np.ndarray) -> float:
     return FLOAT32 if np.array_equal(advantages, advantages.astype(np.float32), equal_nan=True) else ROUNDING
 
 
+def sorted_groups(size: int) -> np.ndarray:
+    """One group with each number of correct answers, the correct ones first, (size+1, size)."""
+    return (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
+
+
 def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
     """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array.
 

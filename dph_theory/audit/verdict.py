@@ -105,7 +105,7 @@ def _sentence(report: AuditReport) -> str:
 def _further(report: AuditReport) -> list[str]:
     """What else is worth a sentence, the most important first."""
     sentences = [f"Beyond, it is not: {limit.example}." for limit in report.limits[:1] if limit.example]
-    near = [f"its {term.name} term is {term.gradient.words}" for term in report.terms if term.gradient.exact]
+    near = [f"its {term.name} term is {term.words}" for term in report.terms if term.gradient.exact]
     if near and not report.descended.exact:
         sentences.append(f"Near ratios of one {' and '.join(near)}.")
     sentences += _value(report)
