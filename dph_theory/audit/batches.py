@@ -117,7 +117,7 @@ def _padding_effect(audited: Audited, inputs: LossInputs, problem: Problem) -> s
 
 
 def _holed(inputs: LossInputs, fill: float) -> LossInputs:
-    """The same, but what was padded behind the answers stands after their first token: a tool's tokens."""
+    """The batch with masked tokens after each answer's first token, as a tool's stand."""
     wide = padded(inputs, 1, fill)
     width = wide["mask"].shape[1]
     return {name: tensor[:, [0, width - 1, *range(1, width - 1)]] for name, tensor in wide.items()}
@@ -126,8 +126,7 @@ def _holed(inputs: LossInputs, fill: float) -> LossInputs:
 def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Finding, list[ExpectedLoss]]:
     """What the loss minimises on single outcomes at each batch size, and the problems measured at two.
 
-    Of sums with two terms at most: the problems that are left are too small to find more. Raises LossError
-    if it can be evaluated at no size.
+    Raises LossError if it can be evaluated at no size.
     """
     matches: dict[int, Match] = {}
     pairs: list[ExpectedLoss] = []
@@ -140,6 +139,7 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Fi
             reason = reason or str(error)
             continue
         pairs = measured if size == 2 else pairs
+        # The problems that are left are too small to find sums of more than two terms.
         outcomes = [m for m in measured if m.problem.length == 1]
         matches[size] = match_gradient(outcomes, in_float32=audited.in_float32, most_terms=2)
     if 2 not in matches:

@@ -49,7 +49,7 @@ class Audited:
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
-        """Nothing is known of it; raises ValueError as `meanings_of`."""
+        """A loss of which nothing is known yet; raises ValueError as `meanings_of`."""
         meanings = meanings_of(loss)
         names = arguments_of(loss)
 
@@ -154,12 +154,6 @@ class Audited:
         width = inputs["log_pi"].shape[1] if "mask" in self.names else int(problem.lengths[places].max())
         return {name: tensor[places, :width] for name, tensor in inputs.items()}
 
-    def is_random(self, problem: Problem) -> bool:
-        """Whether evaluations of the same batch differ."""
-        inputs = self.rows(self.batch(problem), range(len(problem.token)), problem)
-        first = self.value(inputs).detach()
-        return any(bool(self.value(inputs).detach() != first) for _ in range(CALLS - 1))
-
     def weights(self, problem: Problem, *, undivided: bool = False) -> Tensor:
         """What a sequence's loss is multiplied by: a division by the padded length is undone.
 
@@ -206,10 +200,8 @@ def _in_one_line(error: Exception) -> str:
 
 
 def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
-    """The same with so many masked tokens more, and under the mask log-probabilities that mean nothing.
-
-    What stands under the mask moves with the logits: a loss that looks there shows it.
-    """
+    """The batch with so many masked tokens more, and under the mask log-probabilities that mean nothing."""
+    # What stands under the mask moves with the logits: a loss that looks there shows it.
     log_pi = inputs["log_pi"]
     wide = {name: pad(tensor, (0, columns)) for name, tensor in inputs.items()}
     hidden = wide["mask"] == 0

@@ -165,9 +165,8 @@ def _compared(report: Mapping[str, Any]) -> list[Any]:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether two records are the same but for the last digits of their numbers."""
+    """Whether two records are equal up to one percent of their numbers."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_agree, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=0.01)
-    return bool(one == other)
+    numbers = isinstance(one, float) and isinstance(other, float)
+    return math.isclose(one, other, rel_tol=0.01) if numbers else bool(one == other)

@@ -1,7 +1,6 @@
 """Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -92,28 +91,25 @@ as beta, and for chi-squared(ref||pi) more slowly: its limit is not known here.
 """
 
 
-class Convergence(NamedTuple):
-    """What a loss penalises where training stands still, and where it ends with a small beta."""
-
-    acts_on: str
-    selects: str
-
-
 def convergence_of(
     samples: str, gradient: Match, minimiser: Finding | None, released_below: float = -np.inf
-) -> Convergence:
-    """The stationary policy of E v less a little of a loss, by what its gradient on sequences is exactly.
+) -> tuple[str, str]:
+    """What a loss penalises, and where training with it and a small beta ends, by its gradient on sequences.
 
     A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes
     to the locally filtered model or, for forward KL, the token forward limit. A token whose log ratio is
     below `released_below` gets no gradient: incorrect ones then lose all their mass, and any token sum
-    converges to the locally filtered model. On correct samples the loss's minimiser decides. The reward
-    alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Entries:
-    `sequence_penalties`, `token_penalties`.
+    converges to the locally filtered model. On correct samples the loss's minimiser decides.
+
+    Returns:
+        What the loss acts on: "whole answer", "each token", "rehearsal", "no penalty" for the reward alone
+        or nothing, or "not known"; and a key of `kl_terms.ENDS`, or "none".
+
+    Source: entries `sequence_penalties`, `token_penalties`.
     """
     if minimiser is not None:
         ends = {"p_*": FILTERED, "base rate": BASE_RATE}
-        return Convergence("rehearsal", ends.get(minimiser.target, "none"))
+        return "rehearsal", ends.get(minimiser.target, "none")
     penalty = gradient.name
     if gradient.terms:
         # Beside the reward, which a run has anyhow, one penalty has a stationary policy that is known.
@@ -121,15 +117,15 @@ def convergence_of(
         rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
     if not gradient.exact or (gradient.constant or 0) < 0:
-        return Convergence("not known", "none")
+        return "not known", "none"
     if gradient.name in ("zero", REWARD):
-        return Convergence("no penalty", "none")
+        return "no penalty", "none"
     if penalty in SMOOTH:
-        return Convergence("whole answer", FILTERED)
+        return "whole answer", FILTERED
     if penalty in _FILTERED_TARGETS:
-        return Convergence("whole answer, to p_*", FILTERED)
+        return "whole answer, to p_*", FILTERED
     if samples in ("policy", "old_policy"):
         for name, end in SMOOTH.items():
             if penalty == token_sum(name):
-                return Convergence("each token", LOCAL if released_below > NEVER_RELEASED else end)
-    return Convergence("not known", "none")
+                return "each token", LOCAL if released_below > NEVER_RELEASED else end
+    return "not known", "none"

@@ -16,7 +16,7 @@ import torch
 from ..support.errors import choice
 from .argument_names import Loss
 from .batches import enumerate_batches, reduction_of
-from .called_loss import Audited, ExpectedLoss, LossError
+from .called_loss import CALLS, Audited, ExpectedLoss, LossError
 from .convergence import convergence_of, find_minimiser
 from .declared_losses import declared_loss
 from .domain import NEAR_REFERENCE, limits_of
@@ -81,7 +81,7 @@ class _Audit:
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
-        """The same apart on answers of several tokens and on single tokens."""
+        """Matches for answers of several tokens and for single tokens, reported separately."""
         sequences = [m for m in measured if m.problem.length > 1]
         outcomes = [m for m in measured if m.problem.length == 1]
         return {ANSWERS: (sequences, self.match(sequences)), TOKENS: (outcomes, self.match(outcomes))}
@@ -107,7 +107,7 @@ class _Audit:
             minimiser = self.attempt(minimise, None, "its minimiser on filtered samples")
         # Beyond a clamp that holds a value and not its slope, the policy near says nothing.
         near = descended if scope == ANSWERS and descended.exact and extreme.dead else sequence_gradient
-        convergence = convergence_of(audited.samples, near, minimiser, extreme.released_below)
+        acts_on, selects = convergence_of(audited.samples, near, minimiser, extreme.released_below)
         return AuditReport(
             loss=name,
             samples=audited.samples,
@@ -124,8 +124,8 @@ class _Audit:
             precision=audited.precision,
             batches=batches,
             minimiser=minimiser,
-            acts_on=convergence.acts_on,
-            selects=convergence.selects,
+            acts_on=acts_on,
+            selects=selects,
             variance=_relative_variance(measured),
             extremes=extreme.extremes,
             dead_zones=extreme.dead,
@@ -144,7 +144,8 @@ class _Audit:
         """
         problem = random_problems(self.seed, ends="mask" in self.audited.names)[-1]
         try:
-            if self.audited.is_random(problem):
+            inputs = self.audited.rows(self.audited.batch(problem), range(len(problem.token)), problem)
+            if len({float(self.audited.value(inputs).detach()) for _ in range(CALLS)}) > 1:
                 what = "two calls on the same batch differ: it is random, or remembers"
                 self.failures.append(_failure(EVERY, what))
                 return ""

@@ -67,10 +67,7 @@ def _unseeded(metric: Metric) -> Iterator[None]:
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
-    """The metric of one problem with n answers, c of them right; MetricError if it fails.
-
-    Of a matrix: the mean over all orders of the answers, or those given, a row each.
-    """
+    """The metric of one problem, c of n answers right, as a mean over orders; MetricError if it fails."""
     rows, by_count = _orders(n, c) if orders is None else orders, _by_count(metric)
     try:
         value = metric(n, c, k) if by_count else metric(rows.copy(), k)
@@ -155,12 +152,8 @@ def _by_count(metric: Metric) -> bool:
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
-    """What k answers have in truth, by the number right among them, (k+1,).
-
-    pass@k (also best@k of a zero-one score): some is right. maj@k: more are right than wrong, a tie counting
-    half, as when all wrong answers agree. pass^k (all@k): every one is right. G-Pass@k: at least tau k are
-    right; its mean over tau from 1/2 to 1, the sum over counts above k/2 times 2/k. mean: their share.
-    """
+    """What k answers have in truth, by the number right among them, (k+1,)."""
+    # mG-Pass@k, the mean of G-Pass@k over tau from 1/2 to 1, is 2/k times the sum over counts above k/2.
     right = np.arange(k + 1)
     return {
         "pass@k (best@k)": right > 0,

@@ -106,15 +106,13 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
         gradient = torch.as_tensor(visits[:, None] * gradients).flatten()
         return Quantity(float((visits * values).sum()), gradient)
 
-    def entropy_sum() -> Quantity:
-        surprise = -pi * np.log(pi)
-        entropy = surprise.sum(axis=-1)
-        return over_visits(entropy, surprise - pi * entropy[:, None])
-
-    def divergence_sum(divergence: FDivergence) -> Quantity:
+    def sum_of(divergence: FDivergence) -> Quantity:
         return over_visits(divergence(pi, ref), divergence.gradient(pi, ref))
 
-    sums = {token_sum(name): partial(divergence_sum, divergence) for name, divergence in DIVERGENCES.items()}
+    surprise = -pi * np.log(pi)
+    entropy = surprise.sum(axis=-1)
+    entropy_sum = partial(over_visits, entropy, surprise - pi * entropy[:, None])
+    sums = {token_sum(name): partial(sum_of, divergence) for name, divergence in DIVERGENCES.items()}
     return {**sums, token_sum(ENTROPY): entropy_sum}
 
 

@@ -173,21 +173,13 @@ def _term(constant: float, name: str) -> str:
     return f"{'minus ' if constant < 0 else ''}{times}{plain(name)}"
 
 
-_WHAT_OF = {
-    "token": "every {}",
-    "mean": "the mean over an answer of the {}",
-    "sum": "the sum over an answer of the {}",
-    "": "in answers of two tokens every {}",
-}
-"""Of what a log ratio is, by its level."""
-
-
 @dataclass(frozen=True)
 class Limit:
     """Between which values of `what` an exact match was found to hold; infinite where no end was found.
 
-    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says of a token
-    beyond how far off it is, `place` with which log-probabilities. `level` is that of `log_ratios.level_of`.
+    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says how far off
+    the match is at a token beyond, `place` at which log-probabilities. `level` is that of
+    `log_ratios.level_of`.
     """
 
     what: str
@@ -203,11 +195,12 @@ class Limit:
         low, high = self.low, self.high
         if low == high:
             return "every log ratio is zero"
-        what = _WHAT_OF[self.level].format(self.what)
+        levels = {"token": "every", "": "in answers of two tokens every"}
+        what = f"{levels.get(self.level) or f'the {self.level} over an answer of the'} {self.what}"
         if self.what == "|A|":
             what, low = "every advantage's size", low or -math.inf
         if self.what == "log(pi/old)":
-            what = _WHAT_OF[self.level].format("ratio pi/old")
+            what = what.replace("log(pi/old)", "ratio pi/old")
             what = what.replace("mean", "geometric mean").replace("sum", "product")
             low, high = math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
@@ -292,7 +285,7 @@ class AuditReport(LossReport):
 
     @property
     def extent(self) -> str:
-        """While what an exact match holds; "" where nothing is exact, or where it was not searched."""
+        """Range in which the exact match holds. Empty if nothing is exact or the range was not searched."""
         if not self.descended.exact or self.batches is not None:
             return ""
         extents = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
@@ -314,13 +307,6 @@ class AuditReport(LossReport):
             by_words.setdefault(extremes.words, []).append(extremes.dtype)
         return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in by_words.items() if words)
 
-    @property
-    def dead(self) -> str:
-        """The intervals without a gradient, or "none"."""
-        zones = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
-        zones += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
-        return ", ".join(zones) or "none"
-
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
         failures = ("failures", "\n".join(failure.words for failure in self.failures))
@@ -329,6 +315,8 @@ class AuditReport(LossReport):
         lengths = (self.unequal_gradient, self.sequence_gradient)
         one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
         equal = self.equal_groups.words if self.equal_groups else ""
+        dead = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
+        dead += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
         terms = [(f"{term.name} term", term.words) for term in self.terms]
         findings = (
             ("value estimates", "" if self.value.name == "none" else self.value.words),
@@ -345,7 +333,7 @@ class AuditReport(LossReport):
             ("minimiser", self.minimiser.words if self.minimiser else ""),
             ("relative variance", "" if self.variance is None else f"{self.variance:.2g}"),
             ("overflow", self.overflow),
-            ("no KL gradient at", f"log(pi/ref) in {self.dead}" if self.dead != "none" else ""),
+            ("no KL gradient at", f"log(pi/ref) in {', '.join(dead)}" if dead else ""),
             ("zero gradient at", ", ".join(zone.words for zone in self.stopped)),
             ("advantages of zero", "" if ("KL term", equal) in terms else equal),
             ("computes in", "" if self.precision == "float64" else self.precision),
