@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product, zip_longest
 
 import numpy as np
@@ -104,14 +105,14 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance * size + 1e-12, equal_nan=True))
 
 
-def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, ...]:
+def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
     counts, size = rows.sum(axis=1).astype(int), rows.shape[1] + 1
     means = []
     for chosen in (rows > 0, rows == 0):
         totals = np.bincount(counts, np.where(chosen, advantages, 0.0).sum(axis=1), size)
         means.append(totals / np.maximum(np.bincount(counts, chosen.sum(axis=1), size), 1))
-    return tuple(means)
+    return means[0], means[1]
 
 
 REWARDS = ((0.35, 0.95), (0.1, 0.4))
@@ -247,9 +248,8 @@ _LONG = 1e6
 
 def _retained(table: ByCount, drops_equal_groups: bool) -> float:
     """exp of the entropy of the shares that are left of strategies of no common prompt, from equal ones."""
-    weighting = Weighting(
-        "", lambda rate: weight_of(table, rate, drops_equal_groups=drops_equal_groups), table.objective, 0.0
-    )
+    weight = partial(weight_of, table, drops_equal_groups=drops_equal_groups)
+    weighting = Weighting("", weight, table.objective, 0.0)
     start, alone = np.full(len(_MERITS), 1 / len(_MERITS)), np.eye(len(_MERITS))
     shares = trained_shares(start, alone, _MERITS / _MERITS.sum(), weighting, [_LONG])[-1]
     return float(effective_number(shares))
@@ -269,9 +269,9 @@ def _verdict(report: AdvantageReport) -> str:
         ends = "Groups that are all correct or all incorrect give nothing."
     else:
         ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
-    retains = f"it retains {report.retains:.3g}."
-    retains = f"Of ten strategies that prompts share, one with 2% more merit, {retains}"
-    sentences = (*_alarms(report), report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends, retains)
+    merits = "Of ten strategies that prompts share, one with 2% more merit,"
+    found = (report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends)
+    sentences = (*_alarms(report), *found, f"{merits} it retains {report.retains:.3g}.")
     return f"{report.advantage} at G = {report.group_size}: {' '.join(filter(None, sentences))}"
 
 
@@ -315,9 +315,9 @@ def _with_an_epsilon(
 ) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
-        "std": "the arcsine's (sample std + {:g})",
-        "population_std": "the arcsine's (population std + {:g})",
-        "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
+        "std": "the arcsine's (sample std{})",
+        "population_std": "the arcsine's (population std{})",
+        "mean": f"log V truncated at order {size - 1} (mean{{}})",
     }
     fits = []
     for scale, epsilon in product(named, (0.0, *EPSILONS)):
@@ -325,9 +325,8 @@ def _with_an_epsilon(
         constant = float(weight @ slope / (slope @ slope))
         error = float(np.abs(constant * slope - weight).max() / np.abs(weight).max())
         if error < tolerance:
-            fits.append(
-                (error, constant, named[scale].format(epsilon).replace(" + 0)", ")").replace(" (mean)", ""))
-            )
+            name = named[scale].format(f" + {epsilon:g}" if epsilon else "")
+            fits.append((error, constant, name.removesuffix(" (mean)")))
     # A sample std is a population std up to a factor: the one without a factor is meant.
     exact = [(c, name) for error, c, name in fits if error <= 10 * min(fits)[0] + 1e-14]
     return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])

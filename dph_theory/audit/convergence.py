@@ -1,6 +1,7 @@
 """Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,13 +38,13 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Finding:
     target, words, ratio = "none", "none", None
     if all(least):
         middle = float(np.mean(ratios))
-        kinds = (
+        kinds: tuple[tuple[Any, str, str, float | None], ...] = (
             (np.subtract(masses, 1), "p_*", "p_*, valid mass 1", None),
             (np.subtract(ratios, 1), "base rate", "valid mass A1", 1.0),
             (np.divide(ratios, middle) - 1, "constant", f"valid mass {middle:.3g} A1", middle),
             (np.zeros(1), "other", "another valid mass", None),
         )
-        target, words, ratio = next(kind for off, *kind in kinds if np.abs(off).max() < CLOSE)
+        target, words, ratio = next(kind[1:] for kind in kinds if np.abs(kind[0]).max() < CLOSE)
     return Finding(words, {"target": target, "ratio": ratio, "within_valid": max(distances)})
 
 

@@ -136,7 +136,7 @@ def _parts(audited: Audited) -> tuple[Parts, float]:
         parts[PADDED] = _of_lengths(audited, (1,), 3) / scale
     for sign in (1.0, -1.0):
         which = f"A {'>' if sign > 0 else '<'} 0"
-        tried = {f"{OFF}, {which}": (math.exp(SMALL), math.exp(-SMALL))}
+        tried: dict[str, tuple[float, ...]] = {f"{OFF}, {which}": (math.exp(SMALL), math.exp(-SMALL))}
         tried |= {f"where pi/old > 1 and {which}": UP, f"where pi/old < 1 and {which}": DOWN}
         for part, ratios in tried.items():
             x = torch.tensor(ratios, dtype=torch.float64).log()[:, None]

@@ -1,6 +1,7 @@
 """How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
@@ -52,6 +53,10 @@ class _DomainSearch:
         norm = float(expected.norm()) or measured.scale
         return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
+    def holds_at(self, at: Callable[[float], Problem], sign: int, size: float) -> bool:
+        """Whether the match holds where a log ratio is `sign * size`."""
+        return self.holds(at(sign * size))
+
     def holds(self, problem: Problem, size: float = 1.0) -> bool:
         """Whether the match holds there."""
         return self.off(problem, size) <= (OFF32 if self.audited.in_float32 else OFF)
@@ -87,7 +92,7 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
     weighed = "advantages" in search.audited.names
     for sign, right in product((1, -1), (True, False) if weighed else (True,)):
         at = partial(_moved, to, length=search.length, reach=search.reach, right=right)
-        first = first_failure(lambda size, at=at, sign=sign: search.holds(at(sign * size)), GRID)
+        first = first_failure(partial(search.holds_at, at, sign), GRID)
         if first is None or first[0] >= abs(ends[sign]):
             continue
         ends[sign] = sign * first[0]
@@ -126,9 +131,12 @@ def _sizes(search: _DomainSearch) -> Limit | None:
     chance = (problem.sample_distribution(search.audited.samples) * problem.valid).sum()
     most = float((problem.valid - chance).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
+
+    def holds(sign: int, log_size: float) -> bool:
+        return search.holds(problem, math.exp(sign * log_size))
+
     for sign in (1, -1):
-        holds = lambda log_size, sign=sign: search.holds(problem, math.exp(sign * log_size))  # noqa: E731
-        if first := first_failure(holds, SIZES):
+        if first := first_failure(partial(holds, sign), SIZES):
             ends[sign], size = (most * math.exp(sign * log_size) for log_size in first)
             distance = _off_words(search.off(problem, size / most))
             example = f"an advantage of {size:.3g} is {distance}"

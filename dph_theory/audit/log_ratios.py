@@ -166,12 +166,15 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
     steps = np.diff(_without_slope(audited, points, **at).astype(int), prepend=0, append=0)
     starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
 
+    def none(x: float) -> bool:
+        return bool(_without_slope(audited, np.array([x]), **at)[0])
+
     def end(place: int, step: int) -> float:
         inside = float(points[place])
         if not 0 <= place + step < len(points):
             return inside
-        none = lambda x: bool(_without_slope(audited, np.array([x]), **at)[0])  # noqa: E731
-        return round(bisected_boundary(none, inside, float(points[place + step]), 20), 6)
+        outside = float(points[place + step])
+        return round(bisected_boundary(none, inside, outside, 20), 6)
 
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
 

@@ -69,7 +69,7 @@ class _Audit:
         self.audited, self.seed, self.failures = audited, seed, list[Finding]()
 
     def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
-        """What is computed, or something else where the loss fails; a failure, of what has a name."""
+        """What is computed, or `otherwise` where the loss fails, which is recorded if `what` has a name."""
         try:
             return compute()
         except LossError as error:
@@ -77,7 +77,7 @@ class _Audit:
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
-        """What the gradients are, in the precision that the loss has."""
+        """What the gradients are, in the loss's own precision."""
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:

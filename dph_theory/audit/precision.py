@@ -1,4 +1,4 @@
-"""The same code twice as precise: what it means, beside what its own rounding makes of it."""
+"""User code run in float64 even where it asks for less, which separates its meaning from its rounding."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,7 +20,7 @@ class _Doubled(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """What the function returns."""
+        """Call the function with float64 for every lower dtype among its arguments."""
 
         def raised(value: Any) -> Any:
             low = isinstance(value, torch.dtype) and value.is_floating_point

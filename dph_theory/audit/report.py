@@ -56,11 +56,11 @@ class LossReport(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
-        plain = lambda pairs: (fields := dict(pairs)).get("data", fields)  # noqa: E731
-        return asdict(self, dict_factory=plain)  # type: ignore[call-overload]
+        # A finding's data stand in its place.
+        return asdict(self, dict_factory=lambda pairs: dict(pairs).get("data", dict(pairs)))  # type: ignore[call-overload]
 
     def summary(self) -> str:
-        """The verdict and the findings."""
+        """The answer and the findings."""
         verdict = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
         findings = (f"  {name}: {words}" for name, words in self.rows())
         return "\n".join((f"{type(self).__name__}: {verdict}", *findings))
