@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product, zip_longest
 
 import numpy as np
@@ -16,9 +17,9 @@ from ..support.errors import argument_error
 from ..support.table import Table
 from ..transfer.retention import Weighting, trained_shares
 from .declared_advantages import declared_advantage
-from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of
+from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of, sorted_groups
 from .quantities import find_sum
-from .report import LossReport
+from .report import Finding, LossReport
 
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
@@ -44,22 +45,16 @@ class ByCount:
         """G."""
         return len(self.right) - 1
 
-    @property
-    def gains(self) -> np.ndarray:
-        """A(right) - A(wrong) of one answer when k of the others are right, k = 0 .. G-1."""
-        return self.right[1:] - self.wrong[:-1]
-
     def weight(self, validity: Scalars) -> Values:
-        """alpha_G(V), shape of `validity` in [0, 1]."""
+        """alpha_G(V), shape of `validity` in [0, 1]: the mean of A(right) - A(wrong) over the others."""
         chances = success_weights(self.group_size - 1, probability("validity", validity))
-        return np.asarray((chances * self.gains).sum(axis=-1))
+        return np.asarray((chances * (self.right[1:] - self.wrong[:-1])).sum(axis=-1))
 
     def objective(self, validity: Scalars) -> Values:
-        """J_G(V), the integral of alpha_G from 0 to V: exact Gauss quadrature of a polynomial."""
-        v = probability("validity", validity)
-        nodes, weights = np.polynomial.legendre.leggauss(self.group_size)
-        at = v[..., None] * (nodes + 1) / 2
-        return np.asarray((self.weight(at) * weights).sum(axis=-1) * v / 2)
+        """J_G(V), the integral of alpha_G from 0 to V, shape of `validity`."""
+        # The chance of k successes in G-1, integrated, is that of more than k in G, over G.
+        gained = np.append(0.0, np.cumsum(self.right[1:] - self.wrong[:-1])) / self.group_size
+        return np.asarray(success_weights(self.group_size, probability("validity", validity)) @ gained)
 
     def variance(self, validity: Scalars) -> Values:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
@@ -87,14 +82,12 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     def alone(groups: np.ndarray) -> np.ndarray:
         return np.concatenate([called(advantage, group[None], precise=True) for group in groups])
 
-    rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
+    rows = sorted_groups(size)
     advantages = alone(rows)
     coupled = not _agree(called(advantage, rows, precise=True), advantages)
-    shuffled = np.random.default_rng(0).permuted(rows, axis=1)
-    right, wrong = _by_count(rows, advantages)
-    symmetric = _agree(advantages, _spread(right, wrong, rows)) and _agree(
-        alone(shuffled), _spread(right, wrong, shuffled)
-    )
+    tried = np.concatenate([rows, np.random.default_rng(0).permuted(rows, axis=1)])
+    right, wrong = (mean[tried.sum(axis=1).astype(int), None] for mean in _by_count(rows, advantages))
+    symmetric = _agree(alone(tried), np.where(tried > 0, right, wrong))
     if not symmetric:
         if size > MOST_ENUMERATED:
             most = f"only groups up to {MOST_ENUMERATED} can be enumerated"
@@ -118,26 +111,8 @@ def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.
     means = []
     for chosen in (rows > 0, rows == 0):
         totals = np.bincount(counts, np.where(chosen, advantages, 0.0).sum(axis=1), size)
-        numbers = np.bincount(counts, chosen.sum(axis=1), size)
-        means.append(np.divide(totals, numbers, out=np.zeros(size), where=numbers > 0))
+        means.append(totals / np.maximum(np.bincount(counts, chosen.sum(axis=1), size), 1))
     return means[0], means[1]
-
-
-def _spread(right: np.ndarray, wrong: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Each answer's advantage by its verdict and its group's count alone."""
-    counts = rows.sum(axis=1, keepdims=True).astype(int)
-    return np.where(rows > 0, right[counts], wrong[counts])
-
-
-@dataclass(frozen=True)
-class Spike:
-    """An advantage far larger than rewards 0 and 1 have: its size, and at how many high rewards among low."""
-
-    size: float
-    low: float
-    high: float
-    right: int
-    dtype: str
 
 
 REWARDS = ((0.35, 0.95), (0.1, 0.4))
@@ -146,28 +121,33 @@ SPIKE, MOST_SPIKED = 100.0, 64
 """An advantage so many times the largest of verdicts is one; larger groups are not searched."""
 
 
-def find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Spike | None]:
-    """How far its own precision moves an advantage, relative to the largest, and the largest spike, if any.
-
-    Spikes are looked for at REWARDS in float32 and float64.
-    """
+def _find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Finding | None]:
+    """How far its own precision moves an advantage, relative to the largest, and the largest spike."""
     if group_size > MOST_SPIKED:
         return 0.0, None
-    rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
+    rows = sorted_groups(group_size)
 
     def finite(rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
         return np.nan_to_num(called(advantage, rewards[None], precise=precise), posinf=0.0, neginf=0.0)
 
     own, exact = (np.concatenate([finite(row, precise=on) for row in rows]) for on in (False, True))
     spikes = [
-        Spike(float(np.abs(finite(rewards)).max()), low, high, right, dtype)
+        {
+            "size": float(np.abs(finite(rewards)).max()),
+            "low": low,
+            "high": high,
+            "right": right,
+            "dtype": dtype,
+        }
         for low, high in REWARDS
         for dtype in ("float32", "float64")
         for right, rewards in enumerate((low + (high - low) * rows).astype(dtype))
     ]
-    spike = max(spikes, key=lambda spike: spike.size)
+    spike = max(spikes, key=lambda spike: float(spike["size"]))
     moved = float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
-    return moved, spike if spike.size > SPIKE * max(1.0, np.abs(own).max()) else None
+    words = "to {size:.2g} where rounding passes for a std ({right} of {high:g} among {low:g}, in {dtype})"
+    large = float(spike["size"]) > SPIKE * max(1.0, np.abs(own).max())
+    return moved, Finding(words.format(**spike), spike) if large else None
 
 
 VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -202,7 +182,7 @@ class AdvantageReport(LossReport):
     couples_groups: bool
     drops_equal_groups: bool
     not_finite: tuple[int, ...]
-    spike: Spike | None
+    spike: Finding | None
     rounding: float
     equals: str
 
@@ -230,7 +210,7 @@ def audit_advantage(
     v = np.array(VALIDITIES)
     weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
     name = name or str(getattr(advantage, "__name__", "the advantage"))
-    rounding, spike = find_rounding(advantage, table.group_size)
+    rounding, spike = _find_rounding(advantage, table.group_size)
     draft = AdvantageReport(
         advantage=name,
         group_size=table.group_size,
@@ -251,7 +231,7 @@ def audit_advantage(
         rounding=rounding,
         equals=declared_advantage(advantage, table.group_size, name),
     )
-    return replace(draft, verdict=verdict_line(draft))
+    return replace(draft, verdict=_verdict(draft))
 
 
 def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
@@ -268,21 +248,20 @@ _LONG = 1e6
 
 def _retained(table: ByCount, drops_equal_groups: bool) -> float:
     """exp of the entropy of the shares that are left of strategies of no common prompt, from equal ones."""
-    weighting = Weighting(
-        "", lambda rate: weight_of(table, rate, drops_equal_groups=drops_equal_groups), table.objective, 0.0
-    )
+    weight = partial(weight_of, table, drops_equal_groups=drops_equal_groups)
+    weighting = Weighting("", weight, table.objective, 0.0)
     start, alone = np.full(len(_MERITS), 1 / len(_MERITS)), np.eye(len(_MERITS))
     shares = trained_shares(start, alone, _MERITS / _MERITS.sum(), weighting, [_LONG])[-1]
     return float(effective_number(shares))
 
 
-def verdict_line(report: AdvantageReport) -> str:
+def _verdict(report: AdvantageReport) -> str:
     """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
     low, high = min(report.weight), max(report.weight)
     even = high - low <= 1e-9 * max(abs(high), 1e-300) or [name for _, name in report.maximises] == ["V"]
     three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
     weighs = f"{high:.4g} at every pass rate V" if even else three
-    subject = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
+    subject = f"It maximises {_objective_words(report.maximises)}: a" if report.maximises else "A"
     alone = ", in a group alone," if report.couples_groups else ""
     if report.drops_equal_groups:
         ends = "Groups that are all correct or all incorrect are replaced."
@@ -290,26 +269,17 @@ def verdict_line(report: AdvantageReport) -> str:
         ends = "Groups that are all correct or all incorrect give nothing."
     else:
         ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
-    retains = (
-        f"Of ten strategies that prompts share, one with 2% more merit, it retains {report.retains:.3g}."
-    )
-    sentences = [
-        *_alarms(report),
-        *filter(None, [report.equals]),
-        f"{subject} prompt weighs{alone} {weighs}.",
-        ends,
-        retains,
-    ]
-    return f"{report.advantage} at G = {report.group_size}: {' '.join(sentences)}"
+    merits = "Of ten strategies that prompts share, one with 2% more merit,"
+    found = (report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends)
+    sentences = (*_alarms(report), *found, f"{merits} it retains {report.retains:.3g}.")
+    return f"{report.advantage} at G = {report.group_size}: {' '.join(filter(None, sentences))}"
 
 
 def _alarms(report: AdvantageReport) -> list[str]:
     """What is wrong, or couples what should stand alone."""
-    right, spike = ", ".join(map(str, report.not_finite)), report.spike
+    right = ", ".join(map(str, report.not_finite))
     alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
-    if spike is not None:
-        where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
-        alarms.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a std ({where}).")
+    alarms += [f"It SPIKES {report.spike.words}."] if report.spike else []
     if report.rounding > COARSE:
         alarms.append(f"Its own ROUNDING moves an advantage by up to {report.rounding:.2g} of the largest.")
     if report.couples_groups:
@@ -345,9 +315,9 @@ def _with_an_epsilon(
 ) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
-        "std": "the arcsine's (sample std + {:g})",
-        "population_std": "the arcsine's (population std + {:g})",
-        "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
+        "std": "the arcsine's (sample std{})",
+        "population_std": "the arcsine's (population std{})",
+        "mean": f"log V truncated at order {size - 1} (mean{{}})",
     }
     fits = []
     for scale, epsilon in product(named, (0.0, *EPSILONS)):
@@ -355,9 +325,8 @@ def _with_an_epsilon(
         constant = float(weight @ slope / (slope @ slope))
         error = float(np.abs(constant * slope - weight).max() / np.abs(weight).max())
         if error < tolerance:
-            fits.append(
-                (error, constant, named[scale].format(epsilon).replace(" + 0)", ")").replace(" (mean)", ""))
-            )
+            name = named[scale].format(f" + {epsilon:g}" if epsilon else "")
+            fits.append((error, constant, name.removesuffix(" (mean)")))
     # A sample std is a population std up to a factor: the one without a factor is meant.
     exact = [(c, name) for error, c, name in fits if error <= 10 * min(fits)[0] + 1e-14]
     return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])
@@ -374,7 +343,7 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
     return slopes
 
 
-def objective_words(terms: tuple[tuple[float, str], ...]) -> str:
+def _objective_words(terms: tuple[tuple[float, str], ...]) -> str:
     """Such as: 0.875 V, or "none known"."""
     if not terms:
         return "none known"

@@ -13,7 +13,7 @@ from torch import Tensor
 from .called_loss import Audited, ExpectedLoss, LossError, LossInputs, padded
 from .problem import Problem
 from .quantities import match_gradient
-from .report import Batches, Match, Reduction
+from .report import Finding, Match, reduction
 
 AGREES, AGREES32 = 1e-9, 1e-4
 """Relative agreement of two batches that counts: in float64, and for a loss that computes in float32."""
@@ -25,13 +25,13 @@ MOST_BATCHES = 70
 ValueAndSlopes = tuple[float, Tensor]
 
 
-def reduction_of(audited: Audited, problem: Problem) -> Reduction:
+def reduction_of(audited: Audited, problem: Problem) -> Finding:
     """The reduction of a loss, by its values and slopes on some batches of a problem.
 
     The problem's sequences should differ in length where the loss takes a mask.
     """
     inputs = audited.batch(problem)
-    return Reduction(
+    return reduction(
         batch=_batch_reduction(audited, inputs, problem),
         tokens=_token_reduction(audited, inputs, problem),
         padding=_padding_effect(audited, inputs, problem) if "mask" in audited.names else "no mask",
@@ -117,17 +117,16 @@ def _padding_effect(audited: Audited, inputs: LossInputs, problem: Problem) -> s
 
 
 def _holed(inputs: LossInputs, fill: float) -> LossInputs:
-    """The same, but what was padded behind the answers stands after their first token: a tool's tokens."""
+    """The batch with masked tokens after each answer's first token, as a tool's stand."""
     wide = padded(inputs, 1, fill)
     width = wide["mask"].shape[1]
     return {name: tensor[:, [0, width - 1, *range(1, width - 1)]] for name, tensor in wide.items()}
 
 
-def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Batches, list[ExpectedLoss]]:
+def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Finding, list[ExpectedLoss]]:
     """What the loss minimises on single outcomes at each batch size, and the problems measured at two.
 
-    Of sums with two terms at most: the problems that are left are too small to find more. Raises LossError
-    if it can be evaluated at no size.
+    Raises LossError if it can be evaluated at no size.
     """
     matches: dict[int, Match] = {}
     pairs: list[ExpectedLoss] = []
@@ -140,8 +139,13 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Ba
             reason = reason or str(error)
             continue
         pairs = measured if size == 2 else pairs
+        # The problems that are left are too small to find sums of more than two terms.
         outcomes = [m for m in measured if m.problem.length == 1]
         matches[size] = match_gradient(outcomes, in_float32=audited.in_float32, most_terms=2)
     if 2 not in matches:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {reason}")
-    return Batches(tuple(matches.items())), pairs
+    shown = {
+        n: "nothing" if match.name == "zero" else match.words.split(";")[0] for n, match in matches.items()
+    }
+    words = "; ".join(f"at B = {size}, {found}" for size, found in shown.items())
+    return Finding(words, {"gradients": tuple(matches.items())}), pairs

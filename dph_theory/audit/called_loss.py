@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 
 from .argument_names import SAMPLER, Loss, arguments_of, meanings_of
 from .problem import Problem
-from .report import Reduction
+from .report import Finding
 
 LossInputs = dict[str, Tensor]
 CALLS = 100
@@ -45,11 +45,11 @@ class Audited:
     names: tuple[str, ...]
     samples: str = "policy"
     precision: str = "float64"
-    reduction: Reduction | None = None
+    reduction: Finding | None = None
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
-        """Nothing is known of it; raises ValueError as `meanings_of`."""
+        """A loss of which nothing is known yet; raises ValueError as `meanings_of`."""
         meanings = meanings_of(loss)
         names = arguments_of(loss)
 
@@ -71,7 +71,7 @@ class Audited:
     @property
     def batch_reduction(self) -> str:
         """How the answers of a batch are added up; "unknown" if the audit could not find it."""
-        return "unknown" if self.reduction is None else self.reduction.batch
+        return "unknown" if self.reduction is None else str(self.reduction.batch)
 
     def with_inputs(self, **changes: Callable[[LossInputs], Tensor]) -> "Audited":
         """The same loss with some of what it is given made anew of all that is given."""
@@ -154,12 +154,6 @@ class Audited:
         width = inputs["log_pi"].shape[1] if "mask" in self.names else int(problem.lengths[places].max())
         return {name: tensor[places, :width] for name, tensor in inputs.items()}
 
-    def is_random(self, problem: Problem) -> bool:
-        """Whether evaluations of the same batch differ."""
-        inputs = self.rows(self.batch(problem), range(len(problem.token)), problem)
-        first = self.value(inputs).detach()
-        return any(bool(self.value(inputs).detach() != first) for _ in range(CALLS - 1))
-
     def weights(self, problem: Problem, *, undivided: bool = False) -> Tensor:
         """What a sequence's loss is multiplied by: a division by the padded length is undone.
 
@@ -206,10 +200,8 @@ def _in_one_line(error: Exception) -> str:
 
 
 def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
-    """The same with so many masked tokens more, and under the mask log-probabilities that mean nothing.
-
-    What stands under the mask moves with the logits: a loss that looks there shows it.
-    """
+    """The batch with so many masked tokens more, and under the mask log-probabilities that mean nothing."""
+    # What stands under the mask moves with the logits: a loss that looks there shows it.
     log_pi = inputs["log_pi"]
     wide = {name: pad(tensor, (0, columns)) for name, tensor in inputs.items()}
     hidden = wide["mask"] == 0

@@ -1,4 +1,4 @@
-"""The audits of what is published: KL terms, trainers' KL terms and policy losses, advantages."""
+"""The audits of what is published: KL terms, policy losses and advantages of papers and trainers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -10,7 +10,7 @@ from ..support.errors import argument_error, choice
 from .argument_names import Loss, arguments_of
 from .domain import FARTHEST
 from .loss import audit
-from .report import ANSWERS, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
+from .report import ANSWERS, PADDING, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
 
 DESCENDS: Mapping[str, str | None] = {
     "reverse KL": "reverse KL(pi||ref)",
@@ -83,7 +83,7 @@ def check(
     for words, claim in [] if report.failed else claims:
         faults += _extent_faults(report, words, claim)
     if mask is not None and report.reduction is not None and report.reduction.padding not in MASKS[mask]:
-        faults.append(f"mask={mask!r}: {report.reduction.padding_words}")
+        faults.append(f"mask={mask!r}: {PADDING[report.reduction.padding]}")
     if not faults and stored is not None:
         faults = _changes(report, Path(stored))
     if faults:
@@ -165,9 +165,8 @@ def _compared(report: Mapping[str, Any]) -> list[Any]:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether two records are the same but for the last digits of their numbers."""
+    """Whether two records are equal up to one percent of their numbers."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_agree, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=0.01)
-    return bool(one == other)
+    numbers = isinstance(one, float) and isinstance(other, float)
+    return math.isclose(one, other, rel_tol=0.01) if numbers else bool(one == other)

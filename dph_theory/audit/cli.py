@@ -189,7 +189,9 @@ def _load(target: str) -> Callable[..., Any]:
     module = _imported(path)
     function = getattr(module, name, None)
     if not callable(function):
-        own = [key for key, value in vars(module).items() if _is_own(value, module)]
+        values = {key: value for key, value in vars(module).items() if callable(value)}
+        home = module.__name__
+        own = [key for key, value in values.items() if getattr(value, "__module__", home) == home]
         raise click.UsageError(f"{path} has no callable {name!r}; found in it: {', '.join(own) or 'none'}")
     return function
 
@@ -209,18 +211,12 @@ def _imported(path: Path) -> ModuleType:
     return module
 
 
-def _is_own(value: object, module: ModuleType) -> bool:
-    return callable(value) and getattr(value, "__module__", module.__name__) == module.__name__
-
-
 def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str]]) -> None:
     """The summaries, and below them the findings that they do not have, in MOST_LINES of 80 columns."""
     lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
     findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
-    width, more = (
-        max(map(len, findings), default=0) + 2,
-        "  The other findings stand in what --json FILE writes.",
-    )
+    width = max(map(len, findings), default=0) + 2
+    more = "  The other findings stand in what --json FILE writes."
     if len(lines) > MOST_LINES:
         lines, findings = [*lines[: MOST_LINES - 1], more], {}
     for name, words in reversed(findings.items()):

@@ -1,7 +1,7 @@
-"""Where training with a loss ends: on filtered samples, at a inputs beta, and with a small one."""
+"""Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,15 +11,21 @@ from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_R
 from .called_loss import Audited, LossError
 from .problem import Problem
 from .quantities import TO_FILTERED, token_sum
-from .report import PER_TOKEN, REWARD, Match, Minimiser
+from .report import PER_TOKEN, REWARD, Finding, Match
 
 STEPS = 150
 CLOSE = 2e-3
 """How near a mass must come to count as 1 or as a multiple of A1; a minimiser at infinity is approached."""
 
 
-def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
-    """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
+def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Finding:
+    """Where the expected loss on filtered samples is least, over all tabular policies on each problem.
+
+    Returns:
+        `target`: "p_*" (pass rate 1), "base rate" (pass rate A1), "constant" (`ratio` times A1), "other", or
+        "none" if the loss falls without bound or moves nothing; `within_valid`, the largest total variation
+        distance of pi(. | Y1) from p_*.
+    """
     masses, ratios, distances, least = [], [], [], []
     for problem in problems:
         logits, has_least = _minimise(audited, problem)
@@ -29,17 +35,17 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
         ratios.append(mass / base_rate)
         distances.append(float((policy / max(mass, 1e-300) - ref / base_rate).abs().sum() / 2))
         least.append(has_least)
-    if not all(least):
-        return Minimiser("none", None, max(distances))
-    middle = float(np.mean(ratios))
-    kinds = {
-        "p_*": np.abs(np.subtract(masses, 1)).max() < CLOSE,
-        "base rate": np.abs(np.subtract(ratios, 1)).max() < CLOSE,
-        "constant": np.abs(np.divide(ratios, middle) - 1).max() < CLOSE,
-        "other": True,
-    }
-    target = next(kind for kind, holds in kinds.items() if holds)
-    return Minimiser(target, {"base rate": 1.0, "constant": middle}.get(target), max(distances))
+    target, words, ratio = "none", "none", None
+    if all(least):
+        middle = float(np.mean(ratios))
+        kinds: tuple[tuple[Any, str, str, float | None], ...] = (
+            (np.subtract(masses, 1), "p_*", "p_*, valid mass 1", None),
+            (np.subtract(ratios, 1), "base rate", "valid mass A1", 1.0),
+            (np.divide(ratios, middle) - 1, "constant", f"valid mass {middle:.3g} A1", middle),
+            (np.zeros(1), "other", "another valid mass", None),
+        )
+        target, words, ratio = next(kind[1:] for kind in kinds if np.abs(kind[0]).max() < CLOSE)
+    return Finding(words, {"target": target, "ratio": ratio, "within_valid": max(distances)})
 
 
 def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
@@ -86,28 +92,25 @@ as beta, and for chi-squared(ref||pi) more slowly: its limit is not known here.
 """
 
 
-class Convergence(NamedTuple):
-    """What a loss penalises where training stands still, and where it ends with a small beta."""
-
-    acts_on: str
-    selects: str
-
-
 def convergence_of(
-    samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
-) -> Convergence:
-    """The stationary policy of E v less a little of a loss, by what its gradient on sequences is exactly.
+    samples: str, gradient: Match, minimiser: Finding | None, released_below: float = -np.inf
+) -> tuple[str, str]:
+    """What a loss penalises, and where training with it and a small beta ends, by its gradient on sequences.
 
     A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes
     to the locally filtered model or, for forward KL, the token forward limit. A token whose log ratio is
     below `released_below` gets no gradient: incorrect ones then lose all their mass, and any token sum
-    converges to the locally filtered model. On correct samples the loss's minimiser decides. The reward
-    alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Entries:
-    `sequence_penalties`, `token_penalties`.
+    converges to the locally filtered model. On correct samples the loss's minimiser decides.
+
+    Returns:
+        What the loss acts on: "whole answer", "each token", "rehearsal", "no penalty" for the reward alone
+        or nothing, or "not known"; and a key of `kl_terms.ENDS`, or "none".
+
+    Source: entries `sequence_penalties`, `token_penalties`.
     """
     if minimiser is not None:
         ends = {"p_*": FILTERED, "base rate": BASE_RATE}
-        return Convergence("rehearsal", ends.get(minimiser.target, "none"))
+        return "rehearsal", ends.get(minimiser.target, "none")
     penalty = gradient.name
     if gradient.terms:
         # Beside the reward, which a run has anyhow, one penalty has a stationary policy that is known.
@@ -115,15 +118,15 @@ def convergence_of(
         rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
     if not gradient.exact or (gradient.constant or 0) < 0:
-        return Convergence("not known", "none")
+        return "not known", "none"
     if gradient.name in ("zero", REWARD):
-        return Convergence("no penalty", "none")
+        return "no penalty", "none"
     if penalty in SMOOTH:
-        return Convergence("whole answer", FILTERED)
+        return "whole answer", FILTERED
     if penalty in _FILTERED_TARGETS:
-        return Convergence("whole answer, to p_*", FILTERED)
+        return "whole answer, to p_*", FILTERED
     if samples in ("policy", "old_policy"):
         for name, end in SMOOTH.items():
             if penalty == token_sum(name):
-                return Convergence("each token", LOCAL if released_below > NEVER_RELEASED else end)
-    return Convergence("not known", "none")
+                return "each token", LOCAL if released_below > NEVER_RELEASED else end
+    return "not known", "none"

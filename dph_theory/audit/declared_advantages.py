@@ -1,4 +1,4 @@
-"""Is mine the published one? An advantage beside every declared one, and where they differ."""
+"""Which declared advantage a given one is, and where the two differ."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..losses.advantages import ACROSS_GROUPS, FORMS, Advantage
-from .precision import FLOAT32, AdvantageError, called, rounding_of
+from .precision import FLOAT32, AdvantageError, called, rounding_of, sorted_groups
 
 LARGEST = 16
 """They are compared in groups of at most so many."""
@@ -25,20 +25,13 @@ MIXED, EQUAL, BATCH = (
 Parts = Mapping[str, np.ndarray]
 
 
-class Likeness(NamedTuple):
+class _Likeness(NamedTuple):
     """The factor to a declared form, the relative error in groups of unequal rewards, and the differences."""
 
     words: str
     factor: float
     off: float
     differs: tuple[str, ...]
-
-    @property
-    def sentence(self) -> str:
-        """Such as: 0.5 times PKPO, k = 2 (its source), but differs where a group's rewards agree."""
-        factor = "" if abs(self.factor - 1) < 1e-5 else f"{self.factor:.6g} times "
-        differs = f", but differs {' and '.join(self.differs)}" if self.differs else ""
-        return f"{factor}{self.words}{differs}"
 
 
 def declared_advantage(advantage: Advantage, group_size: int, name: str = "") -> str:
@@ -54,7 +47,7 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
         return ""
     in_float32 = all(rounding_of(values) == FLOAT32 for values in parts.values())
     tolerance = FLOAT32 if in_float32 else EXACT
-    closest: list[Likeness] = []
+    closest: list[_Likeness] = []
     for words, change in _CHANGES.items():
         own = _gains(parts) if change is _gains else parts
         compared = [
@@ -67,13 +60,15 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
             # A small number that is added shows: another one fits far better.
             equal = [like for like in equal if like.off <= 10 * equal[0].off + 1e-13]
             best = min(equal, key=lambda like: (len(like.differs), abs(math.log(abs(like.factor)))))
-            return "" if best.words.startswith(f"{name} (") else f"It is {best.sentence}."
+            factor = "" if abs(best.factor - 1) < 1e-5 else f"{best.factor:.6g} times "
+            differs = f", but differs {' and '.join(best.differs)}" if best.differs else ""
+            return "" if best.words.startswith(f"{name} (") else f"It is {factor}{best.words}{differs}."
     near = [like for like in closest if like.off < NEAR and " + " not in like.words][:1]
     nearest = "".join(f"; nearest is {like.words}, {like.off:.0%} off {MIXED}" for like in near)
     return f"It is none of the {len(FORMS) + len(ACROSS_GROUPS)} declared advantages{nearest}."
 
 
-def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> Likeness | None:
+def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> _Likeness | None:
     """None where they differ in groups with both verdicts, or vanish there."""
     own, declared = (side[MIXED].ravel() for side in (parts, other))
     if not (declared.any() and own.any() and np.isfinite(own).all()):
@@ -84,13 +79,16 @@ def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> Liken
     size = np.abs(own).max()
     offs = {part: float(np.abs(parts[part] - factor * other[part]).max() / size) for part in parts}
     differs = tuple(part for part, off in offs.items() if not off < tolerance)
-    return Likeness(words, factor, offs[MIXED], differs)
+    return _Likeness(words, factor, offs[MIXED], differs)
+
+
+def _shuffled(size: int) -> np.ndarray:
+    return np.random.default_rng(0).permuted(sorted_groups(size), axis=1)
 
 
 def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
     """Its advantages by what groups are like, of every number of correct answers in a random order."""
-    rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
-    rows = np.random.default_rng(0).permuted(rows, axis=1)
+    rows = _shuffled(size)
     alone = np.concatenate([called(advantage, row[None], precise=precise) for row in rows])
     batch = called(advantage, rows[[1, size // 2, size - 1, 1]], precise=precise)
     return {MIXED: alone[1:-1], EQUAL: alone[[0, -1]], BATCH: batch}
@@ -107,17 +105,11 @@ def _declared(size: int) -> dict[str, Parts]:
     return declared
 
 
-def _centred(parts: Parts) -> Parts:
-    return {part: values - values.mean(axis=-1, keepdims=True) for part, values in parts.items()}
-
-
 def _gains(parts: Parts) -> Parts:
     """What a correct answer has more than an incorrect one, by the number of the others that are correct."""
     size = parts[MIXED].shape[1]
     alone = np.concatenate([parts[EQUAL][:1], parts[MIXED], parts[EQUAL][1:]])
-    rows = np.random.default_rng(0).permuted(
-        (np.arange(size) < np.arange(size + 1)[:, None]).astype(float), axis=1
-    )
+    rows = _shuffled(size)
     right = (alone * rows).sum(axis=1)[1:] / np.arange(1, size + 1)
     wrong = (alone * (1 - rows)).sum(axis=1)[:-1] / np.arange(size, 0, -1)
     return {MIXED: right - wrong}
@@ -125,7 +117,9 @@ def _gains(parts: Parts) -> Parts:
 
 _CHANGES: Mapping[str, Callable[[Parts], Parts]] = {
     "": lambda parts: parts,
-    ", less its group's mean": _centred,
+    ", less its group's mean": lambda parts: {
+        k: a - a.mean(axis=-1, keepdims=True) for k, a in parts.items()
+    },
     " in expectation, with another baseline": _gains,
 }
 """What a declared advantage may be up to."""

@@ -1,7 +1,7 @@
-"""Is mine the published one? A policy loss beside every declared one, and where they differ."""
+"""Which declared policy loss a given one is, and where the two differ."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -89,10 +89,7 @@ def _differences(own: Parts, other: Parts, tolerance: float) -> tuple[str, ...]:
 def _slopes(
     audited: Audited, x: Tensor, signs: Tensor, mask: Tensor, *, place: int = 0, first: bool = False
 ) -> Tensor:
-    """The gradient in tokens with these log ratios to the old policy and advantages, (answers, tokens).
-
-    At `first`, the old policy is the policy; `place` is one of PLACES.
-    """
+    """The gradient in the tokens, (answers, tokens); at `first` the old policy is the policy."""
     shift, away = PLACES[place]
     log_pi = (x.clamp(max=0.0) - shift).requires_grad_()
     log_old = log_pi.detach() if first else (-x).clamp(max=0.0) - shift
@@ -113,14 +110,8 @@ def _weights(audited: Audited, x: Tensor, signs: Tensor) -> Tensor:
     return torch.cat(weights)
 
 
-def _of_ratios(audited: Audited, ratios: Sequence[float], sign: float) -> Tensor:
-    """The weights of single tokens, (2 ratios, 1)."""
-    x = torch.tensor(ratios, dtype=torch.float64).log()[:, None]
-    return _weights(audited, x, torch.full_like(x, sign))
-
-
 def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int) -> Tensor:
-    """The gradient of a batch on policy, answers of advantages 1 and -1 in turn."""
+    """The gradient of a batch on policy whose answers have advantages 1 and -1 in turn."""
     mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).double()
     signs = (-1.0) ** torch.arange(len(lengths), dtype=torch.float64)[:, None]
     return _slopes(audited, torch.zeros_like(mask), signs, mask, first=True)
@@ -145,9 +136,11 @@ def _parts(audited: Audited) -> tuple[Parts, float]:
         parts[PADDED] = _of_lengths(audited, (1,), 3) / scale
     for sign in (1.0, -1.0):
         which = f"A {'>' if sign > 0 else '<'} 0"
-        parts[f"{OFF}, {which}"] = _of_ratios(audited, [math.exp(SMALL), math.exp(-SMALL)], sign)
-        parts[f"where pi/old > 1 and {which}"] = _of_ratios(audited, UP, sign)
-        parts[f"where pi/old < 1 and {which}"] = _of_ratios(audited, DOWN, sign)
+        tried: dict[str, tuple[float, ...]] = {f"{OFF}, {which}": (math.exp(SMALL), math.exp(-SMALL))}
+        tried |= {f"where pi/old > 1 and {which}": UP, f"where pi/old < 1 and {which}": DOWN}
+        for part, ratios in tried.items():
+            x = torch.tensor(ratios, dtype=torch.float64).log()[:, None]
+            parts[part] = _weights(audited, x, torch.full_like(x, sign))
     x = torch.randn(4, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     signs = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]], dtype=torch.float64)
     both = [_weights(audited, size * x, signs) for size in (SMALL / 4, 0.3)]
@@ -156,7 +149,7 @@ def _parts(audited: Audited) -> tuple[Parts, float]:
 
 @cache
 def _declared(form: PolicyForm) -> tuple[Parts, float]:
-    """The same of a declared policy loss."""
+    """The gradients of a declared policy loss."""
     return _parts(Audited.from_function(form.loss))
 
 

@@ -1,6 +1,7 @@
 """How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
@@ -52,13 +53,13 @@ class _DomainSearch:
         norm = float(expected.norm()) or measured.scale
         return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
+    def holds_at(self, at: Callable[[float], Problem], sign: int, size: float) -> bool:
+        """Whether the match holds where a log ratio is `sign * size`."""
+        return self.holds(at(sign * size))
+
     def holds(self, problem: Problem, size: float = 1.0) -> bool:
         """Whether the match holds there."""
         return self.off(problem, size) <= (OFF32 if self.audited.in_float32 else OFF)
-
-    def at(self, to: str, x: float, right: bool) -> Problem:
-        """Where the log ratio of the policy to another one is x at token 0."""
-        return _moved(to, x, self.length, self.reach, right=right)
 
 
 def limits_of(
@@ -89,17 +90,13 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     weighed = "advantages" in search.audited.names
-
-    def holds(size: float, *, sign: int, right: bool) -> bool:
-        return search.holds(search.at(to, sign * size, right))
-
     for sign, right in product((1, -1), (True, False) if weighed else (True,)):
-        first = first_failure(partial(holds, sign=sign, right=right), GRID)
+        at = partial(_moved, to, length=search.length, reach=search.reach, right=right)
+        first = first_failure(partial(search.holds_at, at, sign), GRID)
         if first is None or first[0] >= abs(ends[sign]):
             continue
         ends[sign] = sign * first[0]
-        beyond = min(1.25 * first[0] + 0.05, first[1])
-        problem = search.at(to, x := sign * beyond, right)
+        problem = at(x := sign * min(1.25 * first[0] + 0.05, first[1]))
         distance = _off_words(search.off(problem))
         whose = f"{'a correct' if right else 'an incorrect'} answer's token" if weighed else "a token"
         # A ratio to the old policy as it is clipped, the log of that to the reference.
@@ -135,24 +132,21 @@ def _sizes(search: _DomainSearch) -> Limit | None:
     most = float((problem.valid - chance).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
 
-    def holds(log_size: float, *, sign: int) -> bool:
+    def holds(sign: int, log_size: float) -> bool:
         return search.holds(problem, math.exp(sign * log_size))
 
     for sign in (1, -1):
-        if first := first_failure(partial(holds, sign=sign), SIZES):
-            ends[sign] = most * math.exp(sign * first[0])
-            size = math.exp(sign * first[1])
-            distance = _off_words(search.off(problem, size))
-            example = f"an advantage of {most * size:.3g} is {distance}"
+        if first := first_failure(partial(holds, sign), SIZES):
+            ends[sign], size = (most * math.exp(sign * log_size) for log_size in first)
+            distance = _off_words(search.off(problem, size / most))
+            example = f"an advantage of {size:.3g} is {distance}"
     return Limit("|A|", ends[-1], ends[1], example) if example else None
 
 
 @cache
 def _base(length: int, reach: float, *, right: bool) -> Problem:
-    """A problem all of whose log ratios are small; `right`: whether answers that begin with token 0 are.
-
-    Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
-    """
+    """A problem with small log ratios; `right`: whether answers that begin with token 0 are correct."""
+    # Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     problem = random_problem(3, length, torch.Generator().manual_seed(0))
     near = near_the_reference(replace(problem, valid=((problem.token[:, 0] == 0) == right).double()), reach)
     logs = {name: log[:, 0] for name, log in _logs(near).items()}
@@ -161,12 +155,10 @@ def _base(length: int, reach: float, *, right: bool) -> Problem:
 
 @cache
 def _moved(to: str, x: float, length: int, reach: float, *, right: bool) -> Problem:
-    """The same with this log ratio of token 0 at every prefix.
-
-    For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
-    """
+    """The base problem with this log ratio of token 0 at every prefix."""
     base = _base(length, reach, right=right)
     first = {name: log[:, 0] for name, log in _logs(base).items()}
+    # For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
     if x > 0:
         return _moved_to(base, {to: first["log_pi"] - x})
     policy, third = first[to] + x, "log_old" if to == "log_ref" else "log_ref"

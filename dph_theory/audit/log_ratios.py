@@ -10,15 +10,15 @@ import torch
 
 from .called_loss import Audited, LossError, LossInputs
 from .problem import Problem
-from .report import Extremes, StoppedRatios
+from .report import Finding
+
+LENGTHS = (2, 8, 64)
+"""Lengths of the answers in which it is tried what a ratio is of."""
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
 _FAR_LOG_RATIOS = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
 FINE = np.concatenate([-_FAR_LOG_RATIOS[::-1], np.linspace(-3.0, 3.0, 121), _FAR_LOG_RATIOS])
-"""Where slopes are looked for, in float64: within it no generator's own gradient underflows.
-
-What cancels there in float64, as the importance-corrected k3 does below x = -41, is found all the same.
-"""
+"""Where slopes are looked for, in float64: within these log ratios no generator's own gradient underflows."""
 POWERS = FINE[np.abs(FINE) <= 30]
 """Log ratios at which no power of a ratio in use underflows; what is stopped at an end is so beyond it."""
 SHIFTS = (0.0, 1.3, 5.0)
@@ -57,11 +57,7 @@ def _tokens(
     advantage: float = 0.0,
     ratio: str = "pi/ref",
 ) -> LossInputs:
-    """A batch of answers of one token, x = log of the ratio each, (points, 1).
-
-    Neither log-probability is positive: log_pi = min(x, 0) - shift, the other is log_pi - x, the third one
-    is the policy. With an advantage of zero what is seen is the penalty, unless the loss ignores it.
-    """
+    """A batch of answers of one token, (points, 1); an advantage of 0 leaves the penalty of a loss."""
     x = torch.as_tensor(np.asarray(points), dtype=torch.float64)
     log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None] for y in (x, -x))
     return {
@@ -89,10 +85,8 @@ def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float
 
 
 def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any, **at: Any) -> np.ndarray:
-    """The slopes of one token at each point, up to a factor: at once where answers add up, else one by one.
-
-    They add up if three of them have the slopes that they have alone. Further arguments: as `_tokens`.
-    """
+    """The slopes of one token at each point, up to a factor; further arguments as `_tokens`."""
+    # All at once where answers add up: three of them have the slopes that they have alone.
     inputs, count = _tokens(points, *args, **at), len(points)
     checked = [0, count // 2, count - 1] if count > 3 else range(count)
     alone = [_alone(audited, inputs, i)[1] for i in checked]
@@ -110,7 +104,7 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
     return np.array([_alone(audited, inputs, i)[1] for i in range(count)])
 
 
-def extremes(audited: Audited) -> tuple[Extremes, ...]:
+def extremes(audited: Audited) -> tuple[Finding, ...]:
     """Where value or slope of the loss of one token is nan or infinite, in each of DTYPES.
 
     Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
@@ -132,7 +126,15 @@ def extremes(audited: Audited) -> tuple[Extremes, ...]:
         ends = (-np.inf if low is None else -low[0], np.inf if high is None else high[0])
         grid = (*(-x for x in EXTREME[::-1]), 0.0, *EXTREME)
         nan = tuple(x for x in grid if np.isnan(at(x, dtype)).any())
-        by_dtype.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, f"log({ratio})"))
+        bounds = [
+            f"{side} {end:.3g}"
+            for side, end in zip(("below", "above"), ends, strict=True)
+            if np.isfinite(end)
+        ]
+        from_on = f", nan from |x| = {min(map(abs, nan)):g} on" if nan else ""
+        words = f"at log({ratio}) {' and '.join(bounds)}{from_on}" if bounds or nan else ""
+        data = {"dtype": str(dtype).removeprefix("torch."), "nan": nan, "finite": ends}
+        by_dtype.append(Finding(words, {**data, "log_ratio": f"log({ratio})"}))
     return tuple(by_dtype)
 
 
@@ -171,19 +173,10 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
         inside = float(points[place])
         if not 0 <= place + step < len(points):
             return inside
-        return round(bisected_boundary(none, inside, float(points[place + step]), 20), 6)
+        outside = float(points[place + step])
+        return round(bisected_boundary(none, inside, outside, 20), 6)
 
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
-
-
-def _ratio(x: float) -> float:
-    """e^x to three digits, of what is near one to two of the difference."""
-    ratio = float(np.exp(x))
-    return float(f"{ratio:.3g}") if abs(x) > 0.01 else 1 + float(f"{ratio - 1:.2g}")
-
-
-LENGTHS = (2, 8, 64)
-"""Of answers, beside single tokens, in which it is tried what a ratio is of."""
 
 
 def level_of(audited: Audited, end: float, **at: Any) -> str:
@@ -217,7 +210,7 @@ def level_of(audited: Audited, end: float, **at: Any) -> str:
     return ""
 
 
-def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
+def stopped_ratios(audited: Audited) -> tuple[Finding, ...]:
     """The ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
 
     The ratio to the old policy, or to the reference of a loss that takes no old policy.
@@ -229,12 +222,28 @@ def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
     stopped = []
     for advantage in (1.0, -1.0):
         for low, high in _zones(audited, POWERS, advantage=advantage, ratio=ratio):
-            least = 0.0 if low == POWERS[0] else _ratio(low)
-            most = np.inf if high == POWERS[-1] else _ratio(high)
+            # To three digits, or of a ratio near one to two digits of the difference.
+            least, most = (
+                float(f"{np.exp(x):.3g}") if abs(x) > 0.01 else 1 + float(f"{np.exp(x) - 1:.2g}")
+                for x in (low, high)
+            )
+            least, most = 0.0 if low == POWERS[0] else least, np.inf if high == POWERS[-1] else most
             end = min((x for x in (low, high) if abs(x) < POWERS[-1]), key=abs, default=0.0)
             level = level_of(audited - audited.at_zero_advantages(), end, advantage=advantage, ratio=ratio)
-            stopped.append(StoppedRatios(ratio, advantage, least, most, level))
+            stopped.append(_stopped(what=ratio, advantage=advantage, low=least, high=most, level=level))
     return tuple(stopped)
+
+
+def _stopped(**data: Any) -> Finding:
+    """An interval of ratios without a slope, such as: pi/old >= 1.2 if A > 0."""
+    low, high, what, level = (data[name] for name in ("low", "high", "what", "level"))
+    whose = {"token": "", "mean": "geometric mean of ", "sum": "product of ", "": "in single tokens "}[level]
+    below = "" if np.isinf(high) else f" <= {high:.6g}"
+    above = f"{low:.6g} <= " if low > 0 else ""
+    interval = f"{above}{whose}{what}{below}"
+    if not below:
+        interval = f"{whose}{what} >= {low:.6g}" if above else f"any {what}"
+    return Finding(f"{interval} if A {'>' if data['advantage'] > 0 else '<'} 0", data)
 
 
 @dataclass(frozen=True)
@@ -245,7 +254,7 @@ class AtExtremes:
     swallows it.
     """
 
-    extremes: tuple[Extremes, ...] = ()
+    extremes: tuple[Finding, ...] = ()
     dead: tuple[tuple[float, float], ...] = ()
     rounded: tuple[tuple[float, float], ...] = ()
 

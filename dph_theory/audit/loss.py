@@ -16,14 +16,14 @@ import torch
 from ..support.errors import choice
 from .argument_names import Loss
 from .batches import enumerate_batches, reduction_of
-from .called_loss import Audited, ExpectedLoss, LossError
+from .called_loss import CALLS, Audited, ExpectedLoss, LossError
 from .convergence import convergence_of, find_minimiser
 from .declared_losses import declared_loss
 from .domain import NEAR_REFERENCE, limits_of
 from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
 from .problem import Problem, near_the_reference, random_problems
 from .quantities import match_gradient, match_value, nearest
-from .report import ANSWERS, SAMPLES, SEVERAL, TOKENS, AuditReport, Batches, EqualGroups, Failure, Match, Term
+from .report import ANSWERS, ENTROPY, REWARD, SAMPLES, SEVERAL, TOKENS, AuditReport, Finding, Match
 from .shapes import mixing_broadcast, with_one_an_answer
 from .verdict import verdict_of
 
@@ -58,26 +58,30 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     return replace(draft, verdict=verdict_of(draft))
 
 
+def _failure(problem: str, what: str) -> Finding:
+    return Finding(f"{problem}: {what}", {"problem": problem, "what": what})
+
+
 class _Audit:
     """The audit of one loss; `failures` grows as problems fail."""
 
     def __init__(self, audited: Audited, seed: int) -> None:
-        self.audited, self.seed, self.failures = audited, seed, list[Failure]()
+        self.audited, self.seed, self.failures = audited, seed, list[Finding]()
 
     def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
-        """What is computed, or something else where the loss fails; a failure, of what has a name."""
+        """What is computed, or `otherwise` where the loss fails, which is recorded if `what` has a name."""
         try:
             return compute()
         except LossError as error:
-            self.failures += [Failure(what, str(error))] if what else []
+            self.failures += [_failure(what, str(error))] if what else []
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
-        """What the gradients are, in the precision that the loss has."""
+        """What the gradients are, in the loss's own precision."""
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
-        """The same apart on answers of several tokens and on single tokens."""
+        """Matches for answers of several tokens and for single tokens, reported separately."""
         sequences = [m for m in measured if m.problem.length > 1]
         outcomes = [m for m in measured if m.problem.length == 1]
         return {ANSWERS: (sequences, self.match(sequences)), TOKENS: (outcomes, self.match(outcomes))}
@@ -87,7 +91,7 @@ class _Audit:
         failure = self.settle_reduction()
         batches, measured = self.measure_all()
         if failure and measured and failure not in {earlier.what for earlier in self.failures}:
-            self.failures.append(Failure(SEVERAL, failure))
+            self.failures.append(_failure(SEVERAL, failure))
         audited, matches = self.audited, self.matches(measured)
         (_, sequence_gradient), (outcomes, gradient) = matches[ANSWERS], matches[TOKENS]
         single = bool(measured) and audited.batch_reduction != "pairs only"
@@ -103,7 +107,7 @@ class _Audit:
             minimiser = self.attempt(minimise, None, "its minimiser on filtered samples")
         # Beyond a clamp that holds a value and not its slope, the policy near says nothing.
         near = descended if scope == ANSWERS and descended.exact and extreme.dead else sequence_gradient
-        convergence = convergence_of(audited.samples, near, minimiser, extreme.released_below)
+        acts_on, selects = convergence_of(audited.samples, near, minimiser, extreme.released_below)
         return AuditReport(
             loss=name,
             samples=audited.samples,
@@ -120,8 +124,8 @@ class _Audit:
             precision=audited.precision,
             batches=batches,
             minimiser=minimiser,
-            acts_on=convergence.acts_on,
-            selects=convergence.selects,
+            acts_on=acts_on,
+            selects=selects,
             variance=_relative_variance(measured),
             extremes=extreme.extremes,
             dead_zones=extreme.dead,
@@ -140,9 +144,10 @@ class _Audit:
         """
         problem = random_problems(self.seed, ends="mask" in self.audited.names)[-1]
         try:
-            if self.audited.is_random(problem):
+            inputs = self.audited.rows(self.audited.batch(problem), range(len(problem.token)), problem)
+            if len({float(self.audited.value(inputs).detach()) for _ in range(CALLS)}) > 1:
                 what = "two calls on the same batch differ: it is random, or remembers"
-                self.failures.append(Failure(EVERY, what))
+                self.failures.append(_failure(EVERY, what))
                 return ""
             self.audited = replace(self.audited, precision=computes_in(self.audited, problem))
             if self.audited.precision != "16 bits":
@@ -151,13 +156,13 @@ class _Audit:
             return str(error)
         return ""
 
-    def measure_all(self) -> tuple[Batches | None, list[ExpectedLoss]]:
+    def measure_all(self) -> tuple[Finding | None, list[ExpectedLoss]]:
         """The results of every problem that does not fail, on pairs where the loss couples its batch."""
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
         if self.audited.batch_reduction in ("coupled", "pairs only"):
-            nothing: tuple[Batches | None, list[ExpectedLoss]] = (None, [])
+            nothing: tuple[Finding | None, list[ExpectedLoss]] = (None, [])
             pairs = partial(enumerate_batches, self.audited, problems)
             return self.attempt(pairs, nothing, "batches of one, two and three")
         measured = [self.attempt(partial(self.audited.measure, p), None, p.name) for p in problems]
@@ -185,7 +190,8 @@ class _Audit:
         problems = [near_the_reference(m.problem, reach) for m in measured]
         match = self.attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
-        return match if match.exact and match.name != "zero" and len(match.divergences) < 2 else FAILED
+        divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
+        return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
 
     def unequal(self) -> Match:
         """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
@@ -198,7 +204,7 @@ class _Audit:
         divided = self.audited.batch_reduction == "token mean" and match.exact and match.name != "zero"
         return replace(match, per_token=1) if divided else match
 
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[Finding, ...]:
         """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
 
         Nothing if there is but one. They are separated by advantages of zero, and by a reference that is the
@@ -218,20 +224,25 @@ class _Audit:
             audit = _Audit(part, self.seed)
             matches = audit.matches(measured)
             if any(match.name != "zero" for _, match in matches.values()):
-                terms.append(Term(name, audit.descended(matches, AtExtremes())[1]))
+                gradient = audit.descended(matches, AtExtremes())[1]
+                terms.append(Finding(gradient.words, {"name": name, "gradient": gradient}))
         return tuple(terms) if len(terms) > 1 else ()
 
-    def equal_groups(self) -> EqualGroups | None:
+    def equal_groups(self) -> Finding | None:
         """What it descends where all advantages are zero, and what such answers weigh beside others."""
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
         weight = self.attempt(partial(_weight, self.audited, problems[-1]), "unknown")
         silent = replace(self.audited.at_zero_advantages(), reduction=None)
+        gradient, why = FAILED, ""
         try:
-            return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
+            gradient = self.match([silent.measure(p) for p in problems])
         except LossError as error:
-            return EqualGroups(FAILED, weight, str(error))
+            why = str(error)
+        left_out = ", left out of the mean" if weight == "left out" else ""
+        data = {"gradient": gradient, "weight": weight, "why": why}
+        return Finding(f"{why or gradient.words}{left_out}", data)
 
 
 def _weight(audited: Audited, problem: Problem) -> str:

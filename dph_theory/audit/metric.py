@@ -1,9 +1,9 @@
-"""Whether a metric is what its name says, against pass@k, maj@k, pass^k, G-Pass@k.
+"""Whether a metric is what its name says, against pass@k, maj@k, pass^k and G-Pass@k.
 
 A metric is a function of counts (n, c, k), or of a matrix of zeros and ones (problems, n) and k. The number
 c of correct ones among n answers is binomial, and two functions of c have the same mean at every pass rate
-only if they are the same: a metric estimates without bias what k answers have in truth just where it is, at
-every c, the mean of that over all choices of k of the n answers.
+only if they are the same. So a metric is unbiased exactly if its value at every c is the mean, over all
+choices of k of the n answers, of what those k answers have.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from scipy import stats
 
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
-from .report import AuditError, LossReport
+from .report import AuditError, Finding, LossReport
 
 Metric = Callable[..., Any]
 SIZES_AND_KS = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
@@ -67,10 +67,7 @@ def _unseeded(metric: Metric) -> Iterator[None]:
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
-    """The metric of one problem with n answers, c of them right; MetricError if it fails.
-
-    Of a matrix: the mean over all orders of the answers, or those given, a row each.
-    """
+    """The metric of one problem, c of n answers right, as a mean over orders; MetricError if it fails."""
     rows, by_count = _orders(n, c) if orders is None else orders, _by_count(metric)
     try:
         value = metric(n, c, k) if by_count else metric(rows.copy(), k)
@@ -83,39 +80,33 @@ def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = N
     return mean
 
 
-def _values(metric: Metric, n: int, k: int) -> np.ndarray:
-    """The same at c = 0 .. n, (n+1,)."""
-    return np.array([_value(metric, n, c, k) for c in range(n + 1)])
-
-
 @cache
 def _orders(n: int, c: int) -> np.ndarray:
     """Every order of n answers c of which are right, (orders, n), zeros and ones."""
     return np.array([[float(i in right) for i in range(n)] for right in combinations(range(n), c)])
 
 
-def _drawn_orders(n: int, c: int, rows: int) -> np.ndarray:
-    """So many orders of them, drawn."""
-    row = (np.arange(n) < c).astype(float)
-    return np.random.Generator(np.random.PCG64(c)).permuted(np.tile(row, (rows, 1)), axis=1)
-
-
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     """The values at SIZES_AND_KS, and how far they may be off: of one that draws, means of its calls."""
-    n, k = SIZES_AND_KS[-1]
+
+    def values(n: int, k: int) -> np.ndarray:
+        return np.array([_value(metric, n, c, k) for c in range(n + 1)])
+
     with _unseeded(metric):
-        first = _values(metric, n, k)
-        if all(np.array_equal(_values(metric, n, k), first) for _ in range(3)):
-            return {(n, k): _values(metric, n, k) for n, k in SIZES_AND_KS}, ROUNDING
+        first = values(*SIZES_AND_KS[-1])
+        if all(np.array_equal(values(*SIZES_AND_KS[-1]), first) for _ in range(3)):
+            return {(n, k): values(n, k) for n, k in SIZES_AND_KS}, ROUNDING
         means, error, by_count = {}, 0.0, _by_count(metric)
         for n, k in SIZES_AND_KS:
             drawn = []
             for c in range(n + 1):
                 rows = 1 if by_count else min(math.comb(n, c), DRAWN // FEWEST)
                 calls = max(FEWEST, min(CALLS, DRAWN // rows))
-                drawn.append([_value(metric, n, c, k, _drawn_orders(n, c, rows)) for _ in range(calls)])
-            means[n, k] = np.array([np.mean(values) for values in drawn])
-            error = max(error, *(float(np.std(values)) / len(values) ** 0.5 for values in drawn))
+                order = np.tile(np.arange(n) < c, (rows, 1)).astype(float)
+                orders = np.random.Generator(np.random.PCG64(c)).permuted(order, axis=1)
+                drawn.append([_value(metric, n, c, k, orders) for _ in range(calls)])
+            means[n, k] = np.array([np.mean(each) for each in drawn])
+            error = max(error, *(float(np.std(each)) / len(each) ** 0.5 for each in drawn))
     return means, 5 * error
 
 
@@ -161,12 +152,8 @@ def _by_count(metric: Metric) -> bool:
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
-    """What k answers have in truth, by the number right among them, (k+1,).
-
-    pass@k (also best@k of a zero-one score): some is right. maj@k: more are right than wrong, a tie counting
-    half, as when all wrong answers agree. pass^k (all@k): every one is right. G-Pass@k: at least tau k are
-    right; its mean over tau from 1/2 to 1, the sum over counts above k/2 times 2/k. mean: their share.
-    """
+    """What k answers have in truth, by the number right among them, (k+1,)."""
+    # mG-Pass@k, the mean of G-Pass@k over tau from 1/2 to 1, is 2/k times the sum over counts above k/2.
     right = np.arange(k + 1)
     return {
         "pass@k (best@k)": right > 0,
@@ -205,15 +192,6 @@ def _biased(n: int, k: int) -> Mapping[str, np.ndarray]:
     }
 
 
-@dataclass(frozen=True)
-class Bias:
-    """E[metric] less the target at each of RATES, with n answers and k."""
-
-    n: int
-    k: int
-    bias: tuple[float, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class MetricReport(LossReport):
     """Everything found about a metric.
@@ -229,7 +207,7 @@ class MetricReport(LossReport):
     verdict: str
     estimates: str | None
     nearest: str
-    biases: tuple[Bias, ...]
+    biases: tuple[Finding, ...]
     known_as: str | None
     example: float
     within: float | None
@@ -238,7 +216,7 @@ class MetricReport(LossReport):
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The largest bias against the nearest target, for each number of answers and k."""
-        return tuple((f"bias at n = {b.n}, k = {b.k}", f"{max(b.bias, key=abs):+.3g}") for b in self.biases)
+        return tuple((f"bias at n = {bias.n}, k = {bias.k}", bias.words) for bias in self.biases)
 
 
 def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
@@ -276,13 +254,14 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
     return replace(draft, verdict=_verdict(draft))
 
 
-def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[Bias, ...]:
-    """Of a metric with these values, against the target."""
+def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[Finding, ...]:
+    """E[metric] minus the target at each of RATES, for each number n of answers and k."""
     biases = []
     for (n, k), values in tables.items():
         unbiased = _choices(n, k) @ _truths(k)[target]
         bias = success_weights(n, np.array(RATES)) @ (values - unbiased)
-        biases.append(Bias(n, k, tuple(bias.tolist())))
+        words = f"{max(bias.tolist(), key=abs):+.3g}"
+        biases.append(Finding(words, {"n": n, "k": k, "bias": tuple(bias.tolist())}))
     return tuple(biases)
 
 

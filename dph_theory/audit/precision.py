@@ -1,4 +1,4 @@
-"""The same code twice as precise: what it means, beside what its own rounding makes of it."""
+"""User code run in float64 even where it asks for less, which separates its meaning from its rounding."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,7 +20,7 @@ class _Doubled(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """What the function returns."""
+        """Call the function with float64 for every lower dtype among its arguments."""
 
         def raised(value: Any) -> Any:
             low = isinstance(value, torch.dtype) and value.is_floating_point
@@ -53,6 +53,11 @@ ROUNDING, FLOAT32, COARSE = 1e-9, 2e-5, 1e-3
 def rounding_of(advantages: np.ndarray) -> float:
     """How far numbers may be off, relatively: those that float32 holds were rounded to it."""
     return FLOAT32 if np.array_equal(advantages, advantages.astype(np.float32), equal_nan=True) else ROUNDING
+
+
+def sorted_groups(size: int) -> np.ndarray:
+    """One group with each number of correct answers, the correct ones first, (size+1, size)."""
+    return (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
 
 
 def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:

@@ -80,9 +80,9 @@ class Problem:
 def random_problem(
     vocabulary: int, length: int, generator: torch.Generator, *, ends: bool = False
 ) -> Problem:
-    """A problem with random logits and a verifier that accepts about half of the sequences.
+    """A problem with random logits whose verifier accepts about half of the sequences.
 
-    If it `ends`, token 0 ends a sequence; behind it stand zeros, so that each sequence is met once.
+    If it `ends`, token 0 ends a sequence and zeros follow, so that each sequence is met once.
     """
     sequences = [
         y for y in product(range(vocabulary), repeat=length) if not (ends and 0 in y and any(y[y.index(0) :]))

@@ -25,12 +25,8 @@ class PublishedLoss:
     loss: Loss
 
 
-def pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
-    """Policy gradient with the pseudo-reward -f'(pi/ref) of the whole answer, held fixed.
-
-    Parameters: `slope`, x = log(pi/ref) of the answer -> f'(e^x). Returns a function of (log_pi, log_ref,
-    mask), each (batch, tokens), to a scalar, the mean over answers. Source: go2023fdpg.
-    """
+def _pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
+    """Policy gradient with the pseudo-reward -f'(pi/ref) of the whole answer. Source: go2023fdpg."""
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
         total, of_ref = (clear(values, mask > 0, values.dtype).sum(dim=-1) for values in (log_pi, log_ref))
@@ -49,20 +45,15 @@ _SLOPES: Mapping[str, Callable[[Tensor], Tensor]] = {
 _REHEARSED = {"forward KL": FORWARD_KL, "JS": JENSEN_SHANNON, "alpha 0.5": alpha_divergence(0.5)}
 
 
-def _rehearsal(divergence: str, gauge: str) -> Loss:
-    """The rehearsal loss of this package."""
-
-    def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        return losses.generator_loss(_REHEARSED[divergence], log_pi - log_ref, mask, gauge=gauge)
-
-    return loss
-
-
 _LOSSES: Mapping[str, Callable[..., Loss]] = {
     "KL term": lambda place, form: term_from(("", "", "", ""), place, form).loss,
-    "f-DPG": lambda divergence: pseudo_reward_loss(_SLOPES[divergence]),
+    "f-DPG": lambda divergence: _pseudo_reward_loss(_SLOPES[divergence]),
     "released": lambda function: getattr(losses, function),
-    "rehearsal": _rehearsal,
+    "rehearsal": lambda divergence, gauge: (
+        lambda log_pi, log_ref, mask: losses.generator_loss(
+            _REHEARSED[divergence], log_pi - log_ref, mask, gauge=gauge
+        )
+    ),
 }
 """By kind, what makes a loss of its last columns."""
 CATALOGUE: tuple[PublishedLoss, ...] = tuple(

@@ -41,7 +41,7 @@ TO_FILTERED = {
     "JS generator to p_*": JENSEN_SHANNON,
     "alpha-divergence 0.5 to p_*": alpha_divergence(0.5),
 }
-"""Those that stay finite: p_* has no mass on invalid outcomes, so the reverse KL to it is infinite."""
+"""Divergences to p_* that stay finite: p_* has no mass on incorrect outcomes."""
 TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
 """On samples of an old policy."""
 ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD)
@@ -106,15 +106,13 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
         gradient = torch.as_tensor(visits[:, None] * gradients).flatten()
         return Quantity(float((visits * values).sum()), gradient)
 
-    def entropy_sum() -> Quantity:
-        surprise = -pi * np.log(pi)
-        entropy = surprise.sum(axis=-1)
-        return over_visits(entropy, surprise - pi * entropy[:, None])
-
-    def divergence_sum(divergence: FDivergence) -> Quantity:
+    def sum_of(divergence: FDivergence) -> Quantity:
         return over_visits(divergence(pi, ref), divergence.gradient(pi, ref))
 
-    sums = {token_sum(name): partial(divergence_sum, divergence) for name, divergence in DIVERGENCES.items()}
+    surprise = -pi * np.log(pi)
+    entropy = surprise.sum(axis=-1)
+    entropy_sum = partial(over_visits, entropy, surprise - pi * entropy[:, None])
+    sums = {token_sum(name): partial(sum_of, divergence) for name, divergence in DIVERGENCES.items()}
     return {**sums, token_sum(ENTROPY): entropy_sum}
 
 
@@ -190,7 +188,7 @@ def _sums(names: tuple[str, ...], count: int) -> np.ndarray:
 EXACT = 1e-7
 """Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
 SUM_EXACT = 1e-9
-"""The same for sums of quantities, which have more constants to fit."""
+"""Relative agreement for sums of quantities, which have more constants to fit."""
 LARGEST_ANGLE = 45.0
 """Degrees, on any problem, from which on a gradient is near nothing."""
 FAR_OFF = 2 / 3
@@ -219,7 +217,7 @@ def match_gradient(
         return Match("zero", exact=True)
     gradients = torch.cat([m.gradient for m in measured]).numpy()
     lengths = np.concatenate([[m.problem.length] * len(m.gradient) for m in measured])
-    by_name = _moving(measured).items()
+    by_name = _by_problem(measured, moving=True).items()
     columns = {name: torch.cat([q.gradient for q in by_problem]).numpy() for name, by_problem in by_name}
     by_power: list[dict[str, np.ndarray]] = [
         {f"{name}{divided}": column / lengths**power for name, column in columns.items()}
@@ -227,7 +225,7 @@ def match_gradient(
     ]
     alone = find_sum(gradients, by_power[0] | by_power[1] | by_power[2], FLOAT32 if in_float32 else EXACT, 1)
     if alone is not None:
-        return _one(alone[0])
+        return _one(*alone[0])
     if all(m.scale <= NOISE for m in measured):
         return Match("zero", exact=True)
     most = min(most_terms, 2) if in_float32 else most_terms
@@ -248,7 +246,7 @@ def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -
     by_name = _by_problem(measured).items()
     columns = {name: np.array([quantity.value for quantity in by_problem]) for name, by_problem in by_name}
     if alone := find_sum(values, columns, FLOAT32 if in_float32 else EXACT, 1):
-        return _one(alone[0])
+        return _one(*alone[0])
     best, least = NOTHING, FAR_OFF
     # Zero is off by one from everything: what is nearer to it than to any quantity estimates none.
     for name in ESTIMANDS:
@@ -263,7 +261,7 @@ def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -
 def nearest(measured: Sequence[ExpectedLoss]) -> Match:
     """The quantity, or its opposite, with the smallest largest angle on any problem."""
     best, least = NOTHING, LARGEST_ANGLE
-    for name, by_problem in _moving(measured).items():
+    for name, by_problem in _by_problem(measured, moving=True).items():
         angles = [_angle(m.gradient, q.gradient) for m, q in zip(measured, by_problem, strict=True)]
         for sign, angle in ((1.0, max(angles)), (-1.0, 180 - min(angles))):
             if angle < least:
@@ -271,24 +269,18 @@ def nearest(measured: Sequence[ExpectedLoss]) -> Match:
     return best
 
 
-def _one(term: tuple[float, str]) -> Match:
+def _one(constant: float, name: str) -> Match:
     """The match of one term, whose name says by which power of the number of tokens it is divided."""
-    constant, name = term
     bare = name.split(PER_TOKEN[1])[0]
     return Match(bare, True, constant, PER_TOKEN.index(name.removeprefix(bare)))
 
 
-def _by_problem(measured: Sequence[ExpectedLoss]) -> dict[str, list[Quantity]]:
-    """The quantities that are known on all problems, by problem."""
+def _by_problem(measured: Sequence[ExpectedLoss], *, moving: bool = False) -> dict[str, list[Quantity]]:
+    """The quantities known on all problems; if `moving`, those whose gradient does not vanish on all."""
     tables = [quantities(m.problem, m.samples) for m in measured]
     shared = [name for name in tables[0] if all(name in table for table in tables)]
-    return {name: [table[name] for table in tables] for name in shared}
-
-
-def _moving(measured: Sequence[ExpectedLoss]) -> dict[str, list[Quantity]]:
-    """Those of them whose gradient does not vanish on all problems."""
-    by_name = _by_problem(measured).items()
-    return {name: by_problem for name, by_problem in by_name if any(q.gradient.any() for q in by_problem)}
+    by_name = {name: [table[name] for table in tables] for name in shared}
+    return {name: row for name, row in by_name.items() if not moving or any(q.gradient.any() for q in row)}
 
 
 def _angle(one: Tensor, other: Tensor) -> float:

@@ -1,9 +1,12 @@
-"""What an audit finds, as frozen values, and the words for each."""
+"""What an audit finds, as frozen values, and the words for each finding.
+
+A report's `verdict` is its answer in one to three sentences; `rows` are the findings that stand below it.
+"""
 
 import html
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,10 +19,25 @@ REWARD, ENTROPY = "minus expected reward", "entropy(pi)"
 PER_TOKEN = ("", ", per token", ", per token squared")
 """By the power of the number of tokens that a constant is divided by."""
 ANSWERS, TOKENS = "answers", "single tokens"
+SEVERAL = "batches of several sequences"
+"""Where a loss fails that is audited on single sequences all the same."""
 
 
 class AuditError(ValueError):
-    """What cannot be audited, and why."""
+    """Raised when something cannot be audited; the message says why."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: its words, and its data by name, which `--json` writes in the finding's place."""
+
+    words: str
+    data: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in (data := self.__dict__.get("data", {})):
+            raise AttributeError(name)
+        return data[name]
 
 
 class LossReport(Shown):
@@ -38,10 +56,11 @@ class LossReport(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
-        return asdict(self)  # type: ignore[call-overload]
+        # A finding's data stand in its place.
+        return asdict(self, dict_factory=lambda pairs: dict(pairs).get("data", dict(pairs)))  # type: ignore[call-overload]
 
     def summary(self) -> str:
-        """The summary and the findings."""
+        """The answer and the findings."""
         verdict = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
         findings = (f"  {name}: {words}" for name, words in self.rows())
         return "\n".join((f"{type(self).__name__}: {verdict}", *findings))
@@ -54,47 +73,35 @@ class LossReport(Shown):
         return f"<p>{html.escape(self.verdict)}</p>{self.tables()[0].html()}"
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """What the loss of a batch is made of.
+PADDING: Mapping[str, str] = {
+    "ignores its mask": "what stands at masked tokens changes it",
+    "fills holes": "masked tokens between an answer's own, as a tool's are, change it",
+    "divides by the padded length": "it is divided by the padded length",
+    "other": "it depends on how far the batch is padded",
+    "ignored": "none changes it, behind an answer or within it, as a tool's",
+    "no mask": "none changes it, behind an answer or within it, as a tool's",
+}
+"""What masked tokens do to a loss."""
 
-    batch: "mean" or "sum" of its sequences' losses; "token mean", their mean weighted by their lengths;
-    "coupled", none of these; "pairs only", if it fails on a single sequence; "unknown", if it fails on pairs.
-    tokens: whether a sequence twice as long with the same tokens has the same loss ("mean"), twice the loss
-    ("sum"), or neither ("other"). padding: "ignored", "divides by the padded length", "ignores its mask"
-    (what stands at masked tokens matters), "fills holes" (only what stands between an answer's tokens, as
-    a tool's output does), "other", or "no mask" if it takes none.
+
+def reduction(batch: str, tokens: str, padding: str) -> Finding:
+    """What the loss of a batch is made of, such as: token mean over the batch.
+
+    Args:
+        batch: "mean" or "sum" of its sequences' losses; "token mean", their mean weighted by their lengths;
+            "coupled", none of these; "pairs only", if it fails on a single sequence; "unknown", if it fails
+            on pairs.
+        tokens: Whether a sequence twice as long with the same tokens has the same loss ("mean"), twice the
+            loss ("sum"), or neither ("other").
+        padding: A key of PADDING; "no mask" if the loss takes none.
     """
-
-    batch: str
-    tokens: str
-    padding: str
-
-    @property
-    def padding_words(self) -> str:
-        """What masked tokens do, such as: what stands at masked tokens changes it."""
-        return {
-            "ignores its mask": "what stands at masked tokens changes it",
-            "fills holes": "masked tokens between an answer's own, as a tool's are, change it",
-            "divides by the padded length": "it is divided by the padded length",
-            "other": "it depends on how far the batch is padded",
-        }.get(self.padding, "none changes it, behind an answer or within it, as a tool's")
-
-    @property
-    def scale_words(self) -> str:
-        """What its gradient grows with beside the lengths that are divided by; "" for a mean of answers."""
-        padded = ", divided by the padded length" if self.padding == "divides by the padded length" else ""
-        return padded + (", times the number of answers in a micro-batch" if self.batch == "sum" else "")
-
-    @property
-    def words(self) -> str:
-        """Such as: token mean over the batch."""
-        if self.padding == "divides by the padded length":
-            return f"sum over tokens, divided by the padded length, {self.batch} over sequences"
-        if self.batch not in ("mean", "sum"):
-            return f"{self.batch} over the batch"
-        inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}
-        return f"{inner.get(self.tokens, '')}{self.batch} over sequences"
+    inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}
+    words = f"{inner.get(tokens, '')}{batch} over sequences"
+    if padding == "divides by the padded length":
+        words = f"sum over tokens, divided by the padded length, {batch} over sequences"
+    elif batch not in ("mean", "sum"):
+        words = f"{batch} over the batch"
+    return Finding(words, {"batch": batch, "tokens": tokens, "padding": padding})
 
 
 @dataclass(frozen=True)
@@ -120,11 +127,6 @@ class Match:
     def all_terms(self) -> tuple[tuple[float, str], ...]:
         """Its terms, also of what is no sum."""
         return self.terms or ((self.constant or 1.0, self.name),)
-
-    @property
-    def divergences(self) -> list[str]:
-        """The terms of a sum that are neither reward nor entropy."""
-        return [name for _, name in self.terms if not name.startswith((REWARD, ENTROPY))]
 
     @property
     def words(self) -> str:
@@ -171,21 +173,13 @@ def _term(constant: float, name: str) -> str:
     return f"{'minus ' if constant < 0 else ''}{times}{plain(name)}"
 
 
-_WHAT_OF = {
-    "token": "every {}",
-    "mean": "the mean over an answer of the {}",
-    "sum": "the sum over an answer of the {}",
-    "": "in answers of two tokens every {}",
-}
-"""Of what a log ratio is, by its level."""
-
-
 @dataclass(frozen=True)
 class Limit:
     """Between which values of `what` an exact match was found to hold; infinite where no end was found.
 
-    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says of a token
-    beyond how far off it is, `place` with which log-probabilities. `level` is that of `log_ratios.level_of`.
+    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says how far off
+    the match is at a token beyond, `place` at which log-probabilities. `level` is that of
+    `log_ratios.level_of`.
     """
 
     what: str
@@ -201,11 +195,12 @@ class Limit:
         low, high = self.low, self.high
         if low == high:
             return "every log ratio is zero"
-        what = _WHAT_OF[self.level].format(self.what)
+        levels = {"token": "every", "": "in answers of two tokens every"}
+        what = f"{levels.get(self.level) or f'the {self.level} over an answer of the'} {self.what}"
         if self.what == "|A|":
             what, low = "every advantage's size", low or -math.inf
         if self.what == "log(pi/old)":
-            what = _WHAT_OF[self.level].format("ratio pi/old")
+            what = what.replace("log(pi/old)", "ratio pi/old")
             what = what.replace("mean", "geometric mean").replace("sum", "product")
             low, high = math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
@@ -213,134 +208,6 @@ class Limit:
         if math.isinf(high):
             return f"{what} is at least {low:.3g}"
         return f"{what} is between {low:.3g} and {high:.3g}"
-
-
-@dataclass(frozen=True)
-class Minimiser:
-    """Where the expected loss on filtered samples is least: the valid mass, and its distribution within Y1.
-
-    `target` is "p_*" (mass 1), "base rate" (mass A1), "constant" (mass `ratio` times A1), "other", or
-    "none" if the loss falls without bound or moves nothing.
-    """
-
-    target: str
-    ratio: float | None
-    within_valid: float
-    """The largest total variation distance of pi(. | Y1) from p_*."""
-
-    @property
-    def words(self) -> str:
-        """Such as: valid mass 0.368 A1."""
-        if self.target == "constant":
-            return f"valid mass {self.ratio:.3g} A1"
-        mass = {"p_*": "p_*, valid mass 1", "base rate": "valid mass A1", "other": "another valid mass"}
-        return mass.get(self.target, "none")
-
-
-@dataclass(frozen=True)
-class Batches:
-    """What a loss that couples its batch minimises on single outcomes, by the batch size B."""
-
-    gradients: tuple[tuple[int, Match], ...]
-
-    @property
-    def words(self) -> str:
-        """Such as: at B = 1, zero; at B = 2, 0.5 times the reverse KL(pi||ref)."""
-        return "; ".join(
-            f"at B = {size}, {'nothing' if match.name == 'zero' else match.words.split(';')[0]}"
-            for size, match in self.gradients
-        )
-
-
-@dataclass(frozen=True)
-class Extremes:
-    """Behaviour of the loss of one token against x, a `log_ratio`, up to |x| = 1e4, in one dtype.
-
-    `nan` lists the x where value or gradient is nan; `finite`: between which x both are finite, with
-    infinite ends where no other was found.
-    """
-
-    dtype: str
-    nan: tuple[float, ...]
-    finite: tuple[float, float] = (-math.inf, math.inf)
-    log_ratio: str = "log(pi/ref)"
-
-    @property
-    def words(self) -> str:
-        """Such as: at log(pi/ref) below -88.7, nan from 100 on; "" where it is finite everywhere."""
-        ends = [f"below {self.finite[0]:.3g}"] if math.isfinite(self.finite[0]) else []
-        ends += [f"above {self.finite[1]:.3g}"] if math.isfinite(self.finite[1]) else []
-        nan = f", nan from |x| = {min(map(abs, self.nan)):g} on" if self.nan else ""
-        return f"at {self.log_ratio} {' and '.join(ends)}{nan}" if ends or nan else ""
-
-
-@dataclass(frozen=True)
-class StoppedRatios:
-    """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1.
-
-    `level` is that of `log_ratios.level_of`: of one token, of an answer's tokens, or "" of a single token.
-    """
-
-    what: str
-    advantage: float
-    low: float
-    high: float
-    level: str = "token"
-
-    @property
-    def words(self) -> str:
-        """Such as: pi/old >= 1.2 if A > 0."""
-        prefix = {"mean": "geometric mean of ", "sum": "product of ", "": "in single tokens "}.get(
-            self.level, ""
-        )
-        what = f"{prefix}{self.what}"
-        if math.isinf(self.high):
-            interval = f"any {self.what}" if self.low == 0 else f"{what} >= {self.low:.6g}"
-        else:
-            interval = (f"{self.low:.6g} <= " if self.low > 0 else "") + f"{what} <= {self.high:.6g}"
-        return f"{interval} if A {'>' if self.advantage > 0 else '<'} 0"
-
-
-@dataclass(frozen=True)
-class EqualGroups:
-    """What a loss of advantages does with a group whose rewards agree: all its advantages are zero.
-
-    `gradient`, on sequences; "failed", and `why`, where it fails on a batch of such answers alone. `weight`:
-    whether they count in the mean beside others ("counted", "left out", or "unknown").
-    """
-
-    gradient: Match
-    weight: str
-    why: str = ""
-
-    @property
-    def words(self) -> str:
-        """What such answers minimise."""
-        left_out = ", left out of the mean" if self.weight == "left out" else ""
-        return f"{self.why or self.gradient.words}{left_out}"
-
-
-@dataclass(frozen=True)
-class Term:
-    """A part of a loss, by what it depends on, and what it minimises, near log ratios of zero at least.
-
-    name: "policy", what goes with the advantages; "KL", what of the rest goes with the reference; "other".
-    """
-
-    name: str
-    gradient: Match
-
-
-SEVERAL = "batches of several sequences"
-"""Where a loss fails that is audited on single sequences all the same."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A problem on which the loss could not be evaluated, and what happened."""
-
-    problem: str
-    what: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -375,20 +242,20 @@ class AuditReport(LossReport):
     descended: Match
     scope: str
     limits: tuple[Limit, ...]
-    terms: tuple[Term, ...]
-    reduction: Reduction | None
+    terms: tuple[Finding, ...]
+    reduction: Finding | None
     precision: str
-    batches: Batches | None
-    minimiser: Minimiser | None
+    batches: Finding | None
+    minimiser: Finding | None
     acts_on: str
     selects: str
     variance: float | None
-    extremes: tuple[Extremes, ...]
+    extremes: tuple[Finding, ...]
     dead_zones: tuple[tuple[float, float], ...]
     rounded_zones: tuple[tuple[float, float], ...]
-    failures: tuple[Failure, ...]
-    stopped: tuple[StoppedRatios, ...] = ()
-    equal_groups: EqualGroups | None = None
+    failures: tuple[Finding, ...]
+    stopped: tuple[Finding, ...] = ()
+    equal_groups: Finding | None = None
     advantages: str = "one a token"
     broadcast: str = ""
     declared: str = ""
@@ -396,8 +263,12 @@ class AuditReport(LossReport):
     @property
     def gradient_words(self) -> str:
         """Whose gradient it is, with what it is scaled by: such as, times the answers of a micro-batch."""
-        scaled = self.reduction.scale_words if self.reduction and self.descended.exact else ""
-        return self.descended.words + (scaled if self.descended.name != "zero" else "")
+        words = self.descended.words
+        if self.reduction and self.descended.exact and self.descended.name != "zero":
+            padded = self.reduction.padding == "divides by the padded length"
+            words += ", divided by the padded length" if padded else ""
+            words += ", times the number of answers in a micro-batch" if self.reduction.batch == "sum" else ""
+        return words
 
     @property
     def failed(self) -> bool:
@@ -414,7 +285,7 @@ class AuditReport(LossReport):
 
     @property
     def extent(self) -> str:
-        """While what an exact match holds; "" where nothing is exact, or where it was not searched."""
+        """Range in which the exact match holds. Empty if nothing is exact or the range was not searched."""
         if not self.descended.exact or self.batches is not None:
             return ""
         extents = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
@@ -436,22 +307,17 @@ class AuditReport(LossReport):
             by_words.setdefault(extremes.words, []).append(extremes.dtype)
         return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in by_words.items() if words)
 
-    @property
-    def dead(self) -> str:
-        """The intervals without a gradient, or "none"."""
-        zones = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
-        zones += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
-        return ", ".join(zones) or "none"
-
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
-        failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures))
+        failures = ("failures", "\n".join(failure.words for failure in self.failures))
         if self.failed:
             return (failures,)
         lengths = (self.unequal_gradient, self.sequence_gradient)
         one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
         equal = self.equal_groups.words if self.equal_groups else ""
-        terms = [(f"{term.name} term", term.gradient.words) for term in self.terms]
+        dead = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
+        dead += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
+        terms = [(f"{term.name} term", term.words) for term in self.terms]
         findings = (
             ("value estimates", "" if self.value.name == "none" else self.value.words),
             ("gradient", self.gradient_words),
@@ -460,14 +326,14 @@ class AuditReport(LossReport):
             *terms,
             ("where lengths differ", self.unequal_gradient.words if one != other else ""),
             ("adds up", self.reduction.words if self.reduction else ""),
-            ("masked tokens", self.reduction.padding_words if self.reduction else ""),
+            ("masked tokens", PADDING[self.reduction.padding] if self.reduction else ""),
             ("batch of B", self.batches.words if self.batches else ""),
             ("its KL acts on", "" if self.acts_on == "not known" else self.acts_on),
             ("converges to, small beta", self.end),
             ("minimiser", self.minimiser.words if self.minimiser else ""),
             ("relative variance", "" if self.variance is None else f"{self.variance:.2g}"),
             ("overflow", self.overflow),
-            ("no KL gradient at", f"log(pi/ref) in {self.dead}" if self.dead != "none" else ""),
+            ("no KL gradient at", f"log(pi/ref) in {', '.join(dead)}" if dead else ""),
             ("zero gradient at", ", ".join(zone.words for zone in self.stopped)),
             ("advantages of zero", "" if ("KL term", equal) in terms else equal),
             ("computes in", "" if self.precision == "float64" else self.precision),

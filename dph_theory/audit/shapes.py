@@ -25,11 +25,10 @@ def _random_inputs() -> LossInputs:
 
 
 def with_one_an_answer(audited: Audited) -> Audited:
-    """The same loss, its advantages (batch,): given (batch, tokens), it takes the first column.
+    """The loss with advantages (batch,) if it takes these, else the loss itself.
 
-    It does if it fails on the other shape; or if, given one a token, it lets an answer's advantage reach the
-    tokens of other answers, as `advantages[:, None]` does, and given one an answer it does not. Else the
-    loss itself.
+    A loss takes them if it fails on (batch, tokens); or if advantages of that shape reach the tokens of other
+    answers, as with `advantages[:, None]`, and those of shape (batch,) do not.
     """
     if "advantages" not in audited.names:
         return audited
@@ -94,7 +93,5 @@ def _broadcast_words(operands: Sequence[Tensor], output: Tensor) -> str:
     except RuntimeError:
         return ""
     named = {ROWS: "batch", COLUMNS: "tokens"}
-    words = [
-        ", ".join(named.get(n, str(n)) for n in shape) + ("," if len(shape) == 1 else "") for shape in shapes
-    ]
+    words = [", ".join(named.get(n, str(n)) for n in shape) + "," * (len(shape) == 1) for shape in shapes]
     return " with ".join(f"({word})" for word in words)

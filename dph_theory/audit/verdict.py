@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
-from .report import REWARD, SEVERAL, TOKENS, AuditReport, plain
+from .report import PADDING, REWARD, SEVERAL, TOKENS, AuditReport, plain
 
 MOST = 3
 """So many sentences beside the declared loss that it is; what is left stands in the rows."""
@@ -20,20 +20,14 @@ _MINIMISERS: Mapping[str, str] = {
     "other": "it is least at a pass rate that is neither 1 nor a multiple of the base's",
     "none": "it has no least value, or moves nothing",
 }
-
-
-_PADDED = "It depends on how far the batch is padded."
 _ALARMS: Mapping[str, str] = {
-    "ignores its mask": "It IGNORES ITS MASK: what stands at masked tokens changes it, and the rest need "
-    "not hold.",
-    "fills holes": "It FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, "
-    "change it.",
+    "ignores its mask": f"It IGNORES ITS MASK: {PADDING['ignores its mask']}, and the rest need not hold.",
+    "fills holes": f"It FILLS HOLES in its mask: {PADDING['fills holes']}.",
     "16 bits": "It computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64.",
     "drops its penalty": "Where a group's rewards agree (advantage 0) it has NO PENALTY: nothing constrains "
     "those prompts.",
     "left out": "Answers of advantage 0 are left out of the mean: the others count for more.",
-    "divides by the padded length": _PADDED,
-    "other": _PADDED,
+    **dict.fromkeys(("divides by the padded length", "other"), f"It{PADDING['other'][2:]}."),
 }
 """By what is wrong with its masked tokens, its precision or its answers of advantage 0; the worst first."""
 
@@ -105,7 +99,7 @@ def _sentence(report: AuditReport) -> str:
 def _further(report: AuditReport) -> list[str]:
     """What else is worth a sentence, the most important first."""
     sentences = [f"Beyond, it is not: {limit.example}." for limit in report.limits[:1] if limit.example]
-    near = [f"its {term.name} term is {term.gradient.words}" for term in report.terms if term.gradient.exact]
+    near = [f"its {term.name} term is {term.words}" for term in report.terms if term.gradient.exact]
     if near and not report.descended.exact:
         sentences.append(f"Near ratios of one {' and '.join(near)}.")
     sentences += _value(report)

@@ -137,7 +137,7 @@ def leave_one_out_of_all(r: Tensor) -> Tensor:
 
 
 def over_the_others(r: Tensor) -> Tensor:
-    """r less the mean of the others, over their sample std; undivided where they agree."""
+    """r minus the mean of the others, over their sample std; undivided where they agree."""
     size = r.shape[-1]
     other_rewards = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
     agree = (other_rewards == other_rewards[..., :1]).all(dim=-1)
@@ -146,7 +146,7 @@ def over_the_others(r: Tensor) -> Tensor:
 
 
 def optimal_by_length(r: Tensor, longer: float = 2.0) -> Tensor:
-    """OPO: r less the mean by length, correct answers so many times as long."""
+    """OPO: r minus the mean weighted by length, where correct answers are `longer` times as long."""
     lengths = 1 + (longer - 1) * r
     return r - (lengths * r).sum(dim=-1, keepdim=True) / lengths.sum(dim=-1, keepdim=True)
 
@@ -179,7 +179,7 @@ def pkpo(r: Tensor, k: int = 4) -> Tensor:
 
 
 def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
-    """The same less its mean over the other answers, estimated from them alone."""
+    """PKPO's weights minus their mean over the other answers, estimated from these alone."""
     rows, size = [], r.shape[-1]
     for group, own in zip(r, pkpo(r, k), strict=True):
         other_groups = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
@@ -188,7 +188,7 @@ def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
 
 
 def best_minus_second(r: Tensor) -> Tensor:
-    """The best answer's reward less the second best's, for the best one; zero for the others."""
+    """The best answer's reward minus the second best's, for the best one; zero for the others."""
     top = r.topk(2, dim=-1).values
     first = torch.nn.functional.one_hot(r.argmax(dim=-1), r.shape[-1]).to(r.dtype)
     return first * (top[:, :1] - top[:, 1:])

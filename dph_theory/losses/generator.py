@@ -82,7 +82,7 @@ def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
 
 
 def released_half_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-    """The released rehearsal loss `js`: the same with (pi + ref)/2 for pi, one of the two halves of JS.
+    """The released rehearsal loss `js`: `forward` with (pi + ref)/2 for pi, one of the two halves of JS.
 
     Shapes, value and source as `released_forward`.
     """

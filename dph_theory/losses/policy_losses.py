@@ -196,20 +196,16 @@ def geo_mean(b: Sampled) -> Tensor:
 
 def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
     """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved by more than `limit` A's way."""
-    return _unless_moved(b, b.by_sign(b.moved > limit, b.moved < -limit))
+    return cispo(b, high=3.0, inner=20) * ~b.by_sign(b.moved > limit, b.moved < -limit)
 
 
 def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
-    """The same, by the KL of {token, not token}."""
+    """DPPO by the KL of {token, not token} instead of the change in probability."""
     log_pi = b.log_pi.detach()
     pi, old = torch.exp(log_pi), torch.exp(b.log_old)
     rest = torch.log((1 - old + 1e-8) / (1 - pi + 1e-8))
     beyond_limit = old * (b.log_old - log_pi) + (1 - old) * rest > limit
-    return _unless_moved(b, b.by_sign(beyond_limit & (pi > old), beyond_limit & (pi < old)))
-
-
-def _unless_moved(b: Sampled, beyond_limit: Tensor) -> Tensor:
-    return _scored(b, b.ratio(20).clamp(max=3.0)) * ~beyond_limit
+    return cispo(b, high=3.0, inner=20) * ~(beyond_limit & b.by_sign(pi > old, pi < old))
 
 
 def masked(b: Sampled, *, limit: float, tau: float = 1e-3, directions: str = "one") -> Tensor:
@@ -259,7 +255,7 @@ def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
 
 
 def within_bounds(b: Sampled, *, least: float, most: float, level: str = "token") -> Tensor:
-    """The same with weights sg(pi)/sampler of each token, and 0 where a ratio is not in [least, most].
+    """The clipped surrogate times sg(pi)/sampler of each token, 0 where a ratio is not in [least, most].
 
     level: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its
     tokens, or "mean" for its geometric mean (seq-mask-tis).

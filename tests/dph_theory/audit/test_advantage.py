@@ -3,10 +3,10 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from dph_theory.trainers import advantages as forms
 
 from dph_theory.audit import audit_advantage
 from dph_theory.audit.advantage import AdvantageError, called, objective_of, tabulate
+from dph_theory.losses import advantages as forms
 from dph_theory.losses.advantages import (
     batch_normalised,
     best_minus_second,

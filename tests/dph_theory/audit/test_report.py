@@ -4,7 +4,7 @@ import pytest
 
 from dph_theory.audit import Match, audit
 from dph_theory.audit.convergence import convergence_of
-from dph_theory.audit.report import Minimiser
+from dph_theory.audit.report import Finding
 
 NONE = "none of the known quantities"
 TOKEN_SUM = "token sum of forward KL(ref||pi) on the samples' prefixes"
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_report_as_plain_data():
     ],
 )
 def test_the_place_and_the_divergence_decide_what_is_selected(samples, match, target, convergence):
-    assert convergence_of(samples, match, target and Minimiser(target, None, 0.0)) == convergence
+    assert convergence_of(samples, match, target and Finding("", {"target": target})) == convergence
 
 
 def test_a_report_is_shown_in_a_few_lines_and_as_a_table():
