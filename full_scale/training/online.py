@@ -13,7 +13,6 @@ from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
 from ..tasks.protocol import own_modules, source_of
-from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
@@ -23,7 +22,7 @@ from .trainer import DPHConfig, DPHTrainer
 
 @dataclass
 class OnlineConfig(DPHConfig):
-    """DPHConfig with a baseline, `online` advantages, the collapse meter; ValueError for what they refuse."""
+    """DPHConfig with a baseline, `online` advantages and the collapse meter."""
 
     generation_rows: int | None = None
     """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
@@ -58,10 +57,6 @@ class OnlineConfig(DPHConfig):
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
     forms = (*DPHConfig.forms, DEFINITION)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_settings(vars(self))
 
 
 class OnlineTrainer(ExactResume, DPHTrainer):
