@@ -26,8 +26,7 @@ KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
 """The evaluated set of each seed of each method, and of the base."""
-Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]
-"""Of prompts, a number of each."""
+Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]  # Of prompts, a number of each.
 
 
 @dataclass(frozen=True)
@@ -208,8 +207,7 @@ class SetMeans:
     validity: float
     base_validity: float
     kl: float
-    cost: float
-    """The least KL at these validities."""
+    cost: float  # The least KL at these validities.
     excess: float
 
     @classmethod
@@ -233,10 +231,8 @@ class SetMeans:
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
 
 
-WIDE = 10.0
-"""A margin so many times as wide as what it is about is none."""
-BAND = 0.05
-"""How often a mean Pass@k lies outside its band."""
+WIDE = 10.0  # A margin so many times as wide as what it is about is none.
+BAND = 0.05  # How often a mean Pass@k lies outside its band.
 
 
 @dataclass(frozen=True)
@@ -247,8 +243,7 @@ class PassAtK:
     set: str
     seeds: int
     prompts: int
-    value: Mapping[str, float]
-    """By k."""
+    value: Mapping[str, float]  # By k.
     margin: Mapping[str, float]
     """Half of the 95% band, over seeds and questions; of one seed, over questions alone."""
 

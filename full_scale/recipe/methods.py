@@ -94,15 +94,16 @@ def setup(
         notes += _penalised(arguments, config, method.penalty, base_rates)
     if method.rehearsal is not None:
         notes += _rehearsed(arguments, config, method.rehearsal)
-    changes = {name: getattr(config, name) for name in _HANDED_ON}
-    arguments |= {name: value for name, value in changes.items() if value is not None} | dict(train)
+    for name in ("alpha", "beta_from", "excess_bound", "baseline", "rate_power"):
+        if (value := getattr(config, name)) is not None:
+            arguments[name] = value
+    arguments |= train
     check_settings(arguments, {**_DECIDED_BY, **{key: f"train.{key}" for key in train}})
     if arguments["scale_rewards"] in ("group", True) and method.alpha is None:
         notes = [_DEVIATION, *notes]
     return Setup(MappingProxyType(arguments), tuple(notes))
 
 
-_HANDED_ON = ("alpha", "beta_from", "excess_bound", "baseline", "rate_power")
 OF_RECIPE: Mapping[str, str] = MappingProxyType(
     {
         **{n: f"sampling.{n}" for n in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},

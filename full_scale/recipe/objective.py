@@ -44,7 +44,6 @@ UNREAD = (
 )
 """TRL's settings of which only the default has a known objective."""
 _SCALES = {"group": DIVIDED, "true": DIVIDED, "batch": DIVIDED_BY_BATCH, "none": CENTRED, "false": CENTRED}
-_DIVIDED_KL = "penalised rewards are divided by a std that vanishes at the stationary policy"
 
 
 def objective_of(arguments: Mapping[str, Any]) -> Objective:
@@ -64,11 +63,9 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
     elif given["baseline"] != "mean" or given["divided_by_mean"]:
         objective = replace(objective, advantage=BY_MEAN if given["divided_by_mean"] else LEFT_OUT)
     kl: KLTerm | None = None
-    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
+    if given["online"] == "sequence_kl" and given["online_beta"]:
         kl, coefficient = KL_FORMS["sequence_kl"], given["online_beta"]
-        divided = given["online"] == "scaled_kl"
-        why = _DIVIDED_KL if divided else objective.unpredicted
-        objective = replace(objective, advantage=DIVIDED if divided else LEFT_OUT, unpredicted=why)
+        objective = replace(objective, advantage=LEFT_OUT)
     elif given["rehearsal_form"] == DEFINITION and given["eta"]:
         kl, coefficient = replace(term("definition"), declared=declared(given)), given["eta"]
     elif given["online"] == "future_kl" and given["beta"]:

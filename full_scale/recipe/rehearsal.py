@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _NAMES = "divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"
 REHEARSAL: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _NAMES.split()})
 """What a trainer takes of a rehearsal where it is given nothing else."""
-DEFINITION = "definition"
-"""The form of a rehearsal that takes its divergence on the policy's own samples."""
+DEFINITION = "definition"  # The form of a rehearsal that takes its divergence on the policy's own samples.
 RELEASED: tuple[str, ...] = ("released_forward", "released_js", "released_alpha")
 """The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 

@@ -11,15 +11,13 @@ from dph_theory.support.errors import argument_error, choice
 from .rehearsal import DEFINITION, RELEASED
 from .settings import SETTINGS
 
-_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "online": ("none", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl"),
-        "baseline": tuple(ADVANTAGE_BASELINES),
-        "rehearsal_level": tuple(LEVELS),
-        "rehearsal_reduction": tuple(REDUCTIONS),
-        "rehearsal_form": ("generator", *RELEASED, DEFINITION),
-    }
-)
+_CHOICES = {
+    "online": ("none", "alpha_dpg", "sequence_kl", "future_kl"),
+    "baseline": ADVANTAGE_BASELINES,
+    "rehearsal_level": LEVELS,
+    "rehearsal_reduction": REDUCTIONS,
+    "rehearsal_form": ("generator", *RELEASED, DEFINITION),
+}
 _ROWS = ("rehearsal_rows", "generation_rows")
 _REFUSED = {
     "sync_ref_model": "base rates, predictions and the collapse meter are of the initial model alone",
@@ -30,14 +28,9 @@ _REFUSED = {
 
 
 def check_settings(arguments: Mapping[str, Any], keys: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Refuse arguments of the trainer that do not go together.
+    """ValueError for the first of OnlineConfig's arguments that is not allowed, or not beside the others.
 
-    Args:
-        arguments: Arguments of OnlineConfig; defaults stand for those missing.
-        keys: The recipe's key of each argument, for the error; the argument's own name where it has none.
-
-    Raises:
-        ValueError: For the first argument at fault; the message says what is allowed.
+    Defaults stand for missing arguments. `keys` has the recipe's key of each argument, which the error names.
     """
     given = {**SETTINGS, **arguments}
     for name, names in _CHOICES.items():
