@@ -214,15 +214,8 @@ class SetMeans:
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
         """The means of a set."""
         measured = frontier(prompts)
-        return cls(
-            run=run,
-            set=name,
-            validity=float(prompts.rate.mean()),
-            base_validity=float(prompts.base_rate.mean()),
-            kl=float(measured.kl.mean()),
-            cost=float(measured.cost.mean()),
-            excess=measured.mean_excess.value,
-        )
+        columns_of_set = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
+        return cls(run, name, *(float(c.mean()) for c in columns_of_set), measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""

@@ -19,14 +19,13 @@ from dph_theory.losses.objective import (
 )
 from dph_theory.support.errors import argument_error, choice
 
-from .rehearsal import DEFINITION, REHEARSAL, declared
+from .rehearsal import DEFINITION, declared
 from .settings import SETTINGS
 
 _DECIDING = """beta use_bias_correction_kl scale_rewards loss_type num_generations entropy_coef baseline
-    top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta"""
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {name: SETTINGS[name] for name in (*_DECIDING.split(), *REHEARSAL)}
-)
+    top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta
+    divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"""
+DEFAULTS: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _DECIDING.split()})
 """The defaults of the arguments that the objective depends on."""
 UNREAD = (
     "delta",

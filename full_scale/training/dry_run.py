@@ -110,9 +110,8 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         for package, is_used in packages.items()
         if is_used and importlib.util.find_spec(str(package)) is None
     ]
-    prompts = None if task is None else len(task.train)
-    if presampling is not None:
-        prompts = len(presampling.trained(recipe.method.prompts))
+    chosen = presampling.trained(recipe.method.prompts) if presampling else task and task.train
+    prompts = None if chosen is None else len(chosen)
     # A penalty whose weight is not known yet needs its reference all the same.
     given = {**SETTINGS, "beta": 1.0, **arguments}
     steps = Steps.of_arguments(given, launch.world_size, prompts)
@@ -127,21 +126,10 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
     memory = {} if shape is None else _memory(shape, steps, given, recipe.model.dtype, launch, longest)
-    return DryRun(
-        recipe=recipe.as_dict(),
-        arguments=arguments,
-        shape=shape,
-        memory=memory,
-        prompt_tokens=longest,
-        steps=steps,
-        missing=tuple(missing),
-        too_large=_too_large(memory, device),
-        warnings=(
-            *left_out,
-            *_slow(recipe, launch),
-            *few_prompts(steps.rollouts_per_step / given["num_generations"]),
-        ),
-    )
+    few = few_prompts(steps.rollouts_per_step / given["num_generations"])
+    warnings, too_large = (*left_out, *_slow(recipe, launch), *few), _too_large(memory, device)
+    sizes = (shape, memory, longest, steps)
+    return DryRun(recipe.as_dict(), arguments, *sizes, tuple(missing), too_large, warnings)
 
 
 def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
@@ -240,10 +228,8 @@ def _arguments(
 
 def _require_whole_batches(steps: Steps, group: int) -> None:
     """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's."""
-    for number, what in (
-        (steps.rows_at_once, "rows of all processes at once"),
-        (group, "generations of a prompt"),
-    ):
+    numbers = {"rows of all processes at once": steps.rows_at_once, "generations of a prompt": group}
+    for what, number in numbers.items():
         if steps.rollouts_per_generation % number:
             allowed = f"a multiple of the {number} {what}"
             raise argument_error("rollouts of a generated batch", steps.rollouts_per_generation, allowed)
