@@ -214,8 +214,9 @@ class SetMeans:
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
         """The means of a set."""
         measured = frontier(prompts)
-        columns_of_set = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
-        return cls(run, name, *(float(c.mean()) for c in columns_of_set), measured.mean_excess.value)
+        of_prompts = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
+        rate, base, kl, cost = (float(values.mean()) for values in of_prompts)
+        return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""

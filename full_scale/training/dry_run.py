@@ -110,8 +110,9 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         for package, is_used in packages.items()
         if is_used and importlib.util.find_spec(str(package)) is None
     ]
-    chosen = presampling.trained(recipe.method.prompts) if presampling else task and task.train
-    prompts = None if chosen is None else len(chosen)
+    prompts = None if task is None else len(task.train)
+    if presampling is not None:
+        prompts = len(presampling.trained(recipe.method.prompts))
     # A penalty whose weight is not known yet needs its reference all the same.
     given = {**SETTINGS, "beta": 1.0, **arguments}
     steps = Steps.of_arguments(given, launch.world_size, prompts)

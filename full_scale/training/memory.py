@@ -46,9 +46,11 @@ def model_shape(config: ModelConfig) -> Shape:
             from peft import get_peft_model
 
             model = get_peft_model(model, lora)
-    count = [sum(p.numel() for p in model.parameters() if p.requires_grad >= least) for least in (0, 1)]
+    total, trained = (sum(p.numel() for p in model.parameters() if p.requires_grad >= x) for x in (0, 1))
     inner = getattr(sizes, "intermediate_size", None) or 4 * sizes.hidden_size
-    return Shape(*count, sizes.num_hidden_layers, sizes.hidden_size, inner, sizes.max_position_embeddings)
+    return Shape(
+        total, trained, sizes.num_hidden_layers, sizes.hidden_size, inner, sizes.max_position_embeddings
+    )
 
 
 def training_memory(
