@@ -21,10 +21,8 @@ from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
 from ..recipe.folders import Folders
 from ..training.record import TrainingRecord
 
-LARGEST_GAIN = 200.0
-"""Log odds beyond which a gain counts as infinite."""
-RULE_OF_THREE = 3.0
-"""What never occurred in n draws has, at 95%, a probability below 3/n."""
+LARGEST_GAIN = 200.0  # Log odds beyond which a gain counts as infinite.
+RULE_OF_THREE = 3.0  # What never occurred in n draws has, at 95%, a probability below 3/n.
 
 
 class TextSamples(NamedTuple):
@@ -105,8 +103,7 @@ class PairedSet:
     log_pi: Float[np.ndarray, "prompts samples"]
     log_ref: Float[np.ndarray, "prompts samples"]
     base_correct: Bool[np.ndarray, "prompts base_samples"]
-    texts: tuple[str, ...] = ()
-    """The text of each prompt, as a hash; empty if no two are known to agree."""
+    texts: tuple[str, ...] = ()  # The text of each prompt, as a hash; empty if no two are known to agree.
     verdicts: Float[np.ndarray, "prompts samples"] | None = None
     """Of each sample, the mean reward of all prompts of its text; None where that is not known."""
     base_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
@@ -155,8 +152,7 @@ class MeasuredRun:
     training: TrainingRecord
     evaluation: Evaluation
     sets: Mapping[str, PairedSet]
-    base: Mapping[str, EvaluatedSet] = field(default_factory=dict)
-    """The base's evaluation of the same sets."""
+    base: Mapping[str, EvaluatedSet] = field(default_factory=dict)  # The base's evaluation of the same sets.
 
     @property
     def anchored(self) -> bool:
@@ -234,8 +230,7 @@ class Frontier(NamedTuple):
     kl: Float[np.ndarray, " prompts"]
     cost: Float[np.ndarray, " prompts"]
     excess: Float[np.ndarray, " prompts"]
-    bias: float
-    """How far the mean excess may fall short by the meter's bias at this many samples."""
+    bias: float  # How far the mean excess may fall short by the meter's bias at this many samples.
 
     @property
     def mean_excess(self) -> MeanEstimate:

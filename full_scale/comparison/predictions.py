@@ -13,7 +13,7 @@ from dph_theory.stationary import group_weight, normalised_validity_at
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
-from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, judged_line
+from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, Sign, judged_line
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
@@ -114,13 +114,10 @@ def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
     if target is None:
         return
     gap, base = mean_estimate(prompts.rate - prompts.base_rate), float(prompts.base_rate.mean())
+    relation: Sign = "=="
+    detail = "slope 0 at u = 1: the rehearsal's target is the base's; exploration may move it"
     if run.anchored:
         detail = "answers correct or not are rehearsed, whose target is the base"
     elif target == "one":
-        yield judged_line(
-            "rehearsed mass", "rehearsal_gauge", gap, ">=", base, RATE, detail="from the base's towards 1"
-        )
-        return
-    else:
-        detail = "slope 0 at u = 1: the rehearsal's target is the base's; exploration may move it"
-    yield judged_line("rehearsed mass", "rehearsal_gauge", gap, "==", base, RATE, detail=detail)
+        relation, detail = ">=", "from the base's towards 1"
+    yield judged_line("rehearsed mass", "rehearsal_gauge", gap, relation, base, RATE, detail=detail)

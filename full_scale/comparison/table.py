@@ -26,8 +26,7 @@ KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
 """The evaluated set of each seed of each method, and of the base."""
-Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]
-"""Of prompts, a number of each."""
+Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]  # Of prompts, a number of each.
 
 
 @dataclass(frozen=True)
@@ -208,23 +207,16 @@ class SetMeans:
     validity: float
     base_validity: float
     kl: float
-    cost: float
-    """The least KL at these validities."""
+    cost: float  # The least KL at these validities.
     excess: float
 
     @classmethod
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
         """The means of a set."""
         measured = frontier(prompts)
-        return cls(
-            run=run,
-            set=name,
-            validity=float(prompts.rate.mean()),
-            base_validity=float(prompts.base_rate.mean()),
-            kl=float(measured.kl.mean()),
-            cost=float(measured.cost.mean()),
-            excess=measured.mean_excess.value,
-        )
+        of_prompts = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
+        rate, base, kl, cost = (float(values.mean()) for values in of_prompts)
+        return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
@@ -233,10 +225,8 @@ class SetMeans:
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
 
 
-WIDE = 10.0
-"""A margin so many times as wide as what it is about is none."""
-BAND = 0.05
-"""How often a mean Pass@k lies outside its band."""
+WIDE = 10.0  # A margin so many times as wide as what it is about is none.
+BAND = 0.05  # How often a mean Pass@k lies outside its band.
 
 
 @dataclass(frozen=True)
@@ -247,8 +237,7 @@ class PassAtK:
     set: str
     seeds: int
     prompts: int
-    value: Mapping[str, float]
-    """By k."""
+    value: Mapping[str, float]  # By k.
     margin: Mapping[str, float]
     """Half of the 95% band, over seeds and questions; of one seed, over questions alone."""
 

@@ -12,6 +12,7 @@ from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from .rehearsal import DEFINITION, rehearses
 from .schema import MethodConfig
+from .validation import check_settings
 
 _GROUPS_OF_EQUAL_REWARDS = (
     "Dynamic sampling is not done: TRL samples no further prompts in place of groups of equal rewards. "
@@ -72,7 +73,7 @@ def setup(
     """
     choice("method.name", config.name, METHODS)
     method = METHODS[config.name]
-    _no_place_for(config, method)
+    _require_use(config, method, train)
     arguments, notes = exploration_arguments(method.exploration)
     arguments["two_backward"] = config.two_backward
     divisor = config.divided_by or method.exploration.divided_by
@@ -80,56 +81,101 @@ def setup(
     arguments["scale_rewards"] = "group" if divisor == "std" else "none"
     if divisor == "mean":
         arguments["divided_by_mean"] = True
-    if config.rate_power is not None:
-        arguments |= {"rate_power": config.rate_power, "scale_rewards": "none"}
+    if config.rate_power is not None or config.baseline is not None:
+        arguments["scale_rewards"] = "none"
     if config.baseline is not None:
-        arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
         notes = [*notes, _BASELINE]
     if method.alpha is not None:
         # The sum over the tokens of each completion, averaged over completions, is what entries `alpha_dpg`
         # is about.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
-        arguments["alpha"] = method.alpha if config.alpha is None else config.alpha
+        arguments["alpha"] = method.alpha
     if method.penalty is not None:
         notes += _penalised(arguments, config, method.penalty, base_rates)
     if method.rehearsal is not None:
         notes += _rehearsed(arguments, config, method.rehearsal)
-    _no_place_in_train(config, arguments, train)
+    for name in ("alpha", "beta_from", "excess_bound", "baseline", "rate_power"):
+        if (value := getattr(config, name)) is not None:
+            arguments[name] = value
     arguments |= train
+    check_settings(arguments, {**_DECIDED_BY, **{key: f"train.{key}" for key in train}})
     if arguments["scale_rewards"] in ("group", True) and method.alpha is None:
         notes = [_DEVIATION, *notes]
     return Setup(MappingProxyType(arguments), tuple(notes))
 
 
-_OF_METHOD = {
+OF_RECIPE: Mapping[str, str] = MappingProxyType(
+    {
+        **{n: f"sampling.{n}" for n in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
+        "max_completion_length": "sampling.max_new_tokens",
+        "generation_rows": "sampling.batch_size",
+        "chat_template_kwargs": "model.template",
+        "bf16": "model.dtype",
+        "use_vllm": "sampling.backend",
+        "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
+        "vllm_max_model_length": "sampling.vllm_length",
+        "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
+        "seed": "seed",
+    }
+)
+"""Arguments of OnlineConfig that another part of a recipe gives, and the key that gives each."""
+_DECIDED_BY = {
+    **OF_RECIPE,
+    "output_dir": "output",
+    "fp16": "model.dtype",
+    # They would sample in training alone what no other stage samples.
+    **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
+    "reward_weights": "task.options.rewards",
     **{field.name: f"method.{field.name}" for field in fields(MethodConfig)},
     **dict.fromkeys(("online", "online_beta", "rehearsal_level", "rehearsal_reduction"), "method.name"),
 }
-"""Fields of DPHConfig that a method decides, and the key of a recipe that changes each."""
+"""Keys that `train` must not have, and the key of a recipe that decides each."""
 
 
-def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train: Mapping[str, Any]) -> None:
-    """ValueError for a key of `train` that the method decides, or that would do nothing under it."""
+def _require_use(config: MethodConfig, method: Method, train: Mapping[str, Any]) -> None:
+    """ValueError for a key that another key decides, or that would do nothing under the method."""
     for key in train:
-        if key in _OF_METHOD:
-            raise argument_error("train key", key, f"set {_OF_METHOD[key]} instead")
-    alpha_dpg = arguments.get("online") == "alpha_dpg"
-    summed = f"none: {config.name} sums over whole answers"
-    undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
-    undivided |= arguments.get("divided_by_mean", False) or config.rate_power is not None
-    places = {
-        "loss_type": (not alpha_dpg, summed),
-        "importance_sampling_level": (not alpha_dpg, summed),
-        "scale_rewards": (not undivided, f"none: {config.name} here divides as method.divided_by says"),
-        "use_bias_correction_kl": (
-            arguments["beta"] > 0,
-            f"none: {config.name} has no KL in the loss; GRPO-KL, RKL and KL-control do",
+        if key in _DECIDED_BY:
+            raise argument_error("train key", key, f"set {_DECIDED_BY[key]} instead")
+    rehearses, penalty, sums = method.rehearsal is not None, method.penalty, method.alpha is not None
+    in_loss, in_reward = (penalty is not None and penalty.form == form for form in ("loss", "reward"))
+    own_baseline = sums or in_reward or config.baseline is not None
+    by_mean = "mean" in (config.divided_by, method.exploration.divided_by)
+    rehearsal = (rehearses, "only DPH methods rehearse")
+    summed = (not sums, "it sums over whole answers")
+    uses = {
+        **{f"method.{name}": rehearsal for name in ("eta", "gauge", "divergence", "rehearsal_form")},
+        "method.beta": (penalty is not None, "only GRPO-KL, RKL and KL control have a penalty"),
+        "method.mu": (
+            penalty is not None and method.name in TARGETED,
+            "only KL control has a target pass rate",
         ),
-        "ratio_clip": (alpha_dpg, f"none: {config.name} has no ratio to p_*; alpha-DPG and KL-DPG do"),
+        "method.alpha": (
+            (sums or _is_alpha(method.rehearsal)) and (method.name != "KL-DPG" or config.alpha == 1),
+            "only DPH-alpha and alpha-DPG have an alpha to choose",
+        ),
+        "method.baseline": (
+            not sums and method.exploration.divided_by != "mean",
+            "its rewards are divided by their mean, or other than 0 and 1",
+        ),
+        "method.divided_by": (not own_baseline, "the group's mean is not its baseline"),
+        "train.scale_rewards": (
+            not (own_baseline or by_mean or config.rate_power),
+            "method.divided_by says what divides here",
+        ),
+        "train.loss_type": summed,
+        "train.importance_sampling_level": summed,
+        "train.use_bias_correction_kl": (
+            in_loss and (config.beta is None or config.beta > 0),
+            "it has no KL in the loss; GRPO-KL, RKL and KL-control do",
+        ),
+        "train.ratio_clip": (sums, "it has no ratio to p_*; alpha-DPG and KL-DPG do"),
     }
-    for name, (place, allowed) in places.items():
-        if name in train and not place:
-            raise argument_error(f"train.{name}", train[name], allowed)
+    written = {f"method.{name}": value for name, value in vars(config).items() if value is not None}
+    written |= {f"train.{name}": value for name, value in train.items()}
+    for name, (used, why) in uses.items():
+        if name in written and not used:
+            raise argument_error(name, written[name], f"not with {config.name}, because {why}")
 
 
 def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], list[str]]:
@@ -156,42 +202,6 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
     return arguments, [_GROUPS_OF_EQUAL_REWARDS] if exploration.dynamic_sampling else []
 
 
-def _no_place_for(config: MethodConfig, method: Method) -> None:
-    rehearsal, penalty = method.rehearsal, method.penalty
-    has_alpha = method.alpha is not None or _is_alpha(rehearsal)
-    places = {
-        "eta": (rehearsal is not None, "DPH methods"),
-        "gauge": (rehearsal is not None, "DPH methods"),
-        "divergence": (rehearsal is not None, "DPH methods"),
-        "beta": (penalty is not None, "GRPO-KL, RKL and KL control"),
-        "mu": (penalty is not None and method.name in TARGETED, "KL control"),
-        "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
-        "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
-        "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
-        "baseline": (
-            method.alpha is None and method.exploration.divided_by != "mean",
-            "methods whose rewards are 0 and 1, and not divided by their mean,",
-        ),
-        "rate_power": (
-            method.alpha is None
-            and (penalty is None or penalty.form == "loss")
-            and config.baseline is None
-            and (config.divided_by or method.exploration.divided_by) != "mean",
-            "methods not divided by the mean, with the group's mean as baseline and no KL in the reward",
-        ),
-        "divided_by": (
-            method.alpha is None and (penalty is None or penalty.form == "loss") and config.baseline is None,
-            "methods with the group's mean as baseline and no KL in the reward",
-        ),
-        "rehearsal_form": (rehearsal is not None, "DPH methods"),
-    }
-    for name, (place, who) in places.items():
-        if (value := getattr(config, name)) is not None and not place:
-            raise argument_error(f"method.{name}", value, f"{config.name} has none; only {who} do")
-    if config.name == "KL-DPG" and config.alpha not in (None, 1):
-        raise argument_error("method.alpha", config.alpha, "KL-DPG is alpha-DPG at alpha = 1; name alpha-DPG")
-
-
 def _penalised(
     arguments: dict[str, Any], config: MethodConfig, penalty: Penalty, base_rates: Sequence[float]
 ) -> list[str]:
@@ -200,8 +210,7 @@ def _penalised(
     if config.mu is not None:
         beta, notes = _beta_for(config.mu, base_rates)
     if penalty.form == "reward":
-        fall = {"beta_from": config.beta_from, "excess_bound": config.excess_bound}
-        arguments |= {"online": "sequence_kl", "online_beta": beta, **fall}
+        arguments |= {"online": "sequence_kl", "online_beta": beta, "beta_from": None, "excess_bound": None}
     else:
         # GRPO's and the RKL baseline's authors differentiate the plain k3, which descends the forward KL.
         arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}
@@ -228,7 +237,7 @@ def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehea
     arguments |= {"divergence": rehearsal.divergence.name, "rehearsal_form": "generator"}
     if _is_alpha(rehearsal) and config.divergence is None:
         arguments |= {"divergence": "alpha", "alpha": rehearsal.divergence.alpha}
-    for name in ("eta", "gauge", "divergence", "alpha", "rehearsal_form"):
+    for name in ("eta", "gauge", "divergence", "rehearsal_form"):
         if (value := getattr(config, name)) is not None:
             arguments[name] = value
     return {"generator": [], DEFINITION: [_DEFINITION]}.get(arguments["rehearsal_form"], [_RELEASED])

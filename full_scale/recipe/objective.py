@@ -19,14 +19,13 @@ from dph_theory.losses.objective import (
 )
 from dph_theory.support.errors import argument_error, choice
 
-from .rehearsal import DEFINITION, REHEARSAL, declared
+from .rehearsal import DEFINITION, declared
 from .settings import SETTINGS
 
 _DECIDING = """beta use_bias_correction_kl scale_rewards loss_type num_generations entropy_coef baseline
-    top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta"""
-DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {name: SETTINGS[name] for name in (*_DECIDING.split(), *REHEARSAL)}
-)
+    top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta
+    divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"""
+DEFAULTS: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _DECIDING.split()})
 """The defaults of the arguments that the objective depends on."""
 UNREAD = (
     "delta",
@@ -44,7 +43,6 @@ UNREAD = (
 )
 """TRL's settings of which only the default has a known objective."""
 _SCALES = {"group": DIVIDED, "true": DIVIDED, "batch": DIVIDED_BY_BATCH, "none": CENTRED, "false": CENTRED}
-_DIVIDED_KL = "penalised rewards are divided by a std that vanishes at the stationary policy"
 
 
 def objective_of(arguments: Mapping[str, Any]) -> Objective:
@@ -64,11 +62,9 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
     elif given["baseline"] != "mean" or given["divided_by_mean"]:
         objective = replace(objective, advantage=BY_MEAN if given["divided_by_mean"] else LEFT_OUT)
     kl: KLTerm | None = None
-    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
+    if given["online"] == "sequence_kl" and given["online_beta"]:
         kl, coefficient = KL_FORMS["sequence_kl"], given["online_beta"]
-        divided = given["online"] == "scaled_kl"
-        why = _DIVIDED_KL if divided else objective.unpredicted
-        objective = replace(objective, advantage=DIVIDED if divided else LEFT_OUT, unpredicted=why)
+        objective = replace(objective, advantage=LEFT_OUT)
     elif given["rehearsal_form"] == DEFINITION and given["eta"]:
         kl, coefficient = replace(term("definition"), declared=declared(given)), given["eta"]
     elif given["online"] == "future_kl" and given["beta"]:

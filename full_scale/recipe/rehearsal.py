@@ -1,7 +1,6 @@
 """By which loss a trainer's arguments rehearse, and the mass that this has as its target."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dph_theory import FORWARD_KL, alpha_divergence
@@ -13,11 +12,7 @@ from .settings import SETTINGS
 if TYPE_CHECKING:
     import torch
 
-_NAMES = "divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"
-REHEARSAL: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _NAMES.split()})
-"""What a trainer takes of a rehearsal where it is given nothing else."""
-DEFINITION = "definition"
-"""The form of a rehearsal that takes its divergence on the policy's own samples."""
+DEFINITION = "definition"  # The form of a rehearsal that takes its divergence on the policy's own samples.
 RELEASED: tuple[str, ...] = ("released_forward", "released_js", "released_alpha")
 """The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 
@@ -52,7 +47,7 @@ def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
     By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Entries:
     `rehearsal_gauge`.
     """
-    given = {**REHEARSAL, **arguments}
+    given = {**SETTINGS, **arguments}
     if not rehearses(given):
         return None
     import torch  # Seconds, and only for what rehearses.

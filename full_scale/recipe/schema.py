@@ -30,12 +30,10 @@ class ModelConfig:
     path: str = ""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     attention: str = "sdpa"
-    chat: bool = False
-    """Whether prompts go through the tokenizer's chat template."""
+    chat: bool = False  # Whether prompts go through the tokenizer's chat template.
     template: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of the chat template, such as enable_thinking."""
-    lora: Mapping[str, Any] | None = None
-    """Arguments of peft's LoraConfig, or none to train every weight."""
+    lora: Mapping[str, Any] | None = None  # Arguments of peft's LoraConfig, or none to train every weight.
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -45,12 +43,10 @@ class TaskConfig:
     name: str = ""
     data: str | None = None
     """A folder or file in the task's published layout, or a Hugging Face dataset name."""
-    databases: str | None = None
-    """SQL: the folder of SQLite databases, one folder <db_id> each."""
+    databases: str | None = None  # SQL: the folder of SQLite databases, one folder <db_id> each.
     filter_overlong_prompts: bool = False
     """Whether prompts that leave no room for an answer in the model's context are left out, with a count."""
-    options: Mapping[str, Any] = Field(default_factory=dict)
-    """What else the task's loader takes."""
+    options: Mapping[str, Any] = Field(default_factory=dict)  # What else the task's loader takes.
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -59,26 +55,22 @@ class SamplingConfig:
 
     temperature: Annotated[float, Field(gt=0)] = 1.0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int, Field(ge=0)] = 0
-    """0 is off."""
+    top_k: Annotated[int, Field(ge=0)] = 0  # 0 is off.
     min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
     repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
     max_new_tokens: Count = 4096
     stop: tuple[str, ...] = ()
     """Tokens, as text, that end a completion beside those that the model declares; each is one token."""
-    batch_size: Count = 64
-    """Prompts measured, and rows that transformers generates, at once on a device."""
+    batch_size: Count = 64  # Prompts measured, and rows that transformers generates, at once on a device.
     batch_tokens: Count = 16_384
     """Tokens whose log-probabilities are computed at once, padding counted; one row at least."""
     backend: Literal["transformers", "vllm"] = "transformers"
     vllm_memory: Annotated[float, Field(gt=0, lt=1)] = 0.85
     """Share of a device's memory that the engine takes in pre-sampling and evaluation."""
-    vllm_memory_training: Annotated[float, Field(gt=0, lt=1)] = 0.3
-    """The same beside a trainer."""
+    vllm_memory_training: Annotated[float, Field(gt=0, lt=1)] = 0.3  # The same beside a trainer.
     vllm_length: Count | None = None
     """Tokens of prompt and completion that the engine makes room for; the model's context if none."""
-    vllm_tensor_parallel: Count = 1
-    """Devices that one engine is spread over."""
+    vllm_tensor_parallel: Count = 1  # Devices that one engine is spread over.
 
     def drawing(self) -> dict[str, Any]:
         """What decides which completions are drawn: how likely each is, and how random numbers are shared."""
@@ -122,12 +114,10 @@ class MethodConfig:
     """A method of `full_scale.recipe.methods` by name, and what departs from its defaults."""
 
     name: str = "GRPO"
-    eta: Annotated[float, Field(ge=0)] | None = None
-    """Coefficient of the rehearsal (DPH)."""
+    eta: Annotated[float, Field(ge=0)] | None = None  # Coefficient of the rehearsal (DPH).
     divergence: str | None = None
     """What a DPH method rehearses by: a name of dph_theory.DIVERGENCES, or yours as module:OBJECT."""
-    beta: float | None = None
-    """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
+    beta: float | None = None  # Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control).
     beta_from: Annotated[float, Field(gt=0)] | None = None
     """Of KL control by sequences: beta at the first step, from which it falls to beta by the middle
     of the training."""
@@ -141,8 +131,7 @@ class MethodConfig:
     """Advantages, not divided, weighed by V^-rate_power, V from counts of pre-sampling and of groups."""
     mu: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Target mean pass rate of KL control, in place of beta."""
-    alpha: float | None = None
-    """Of DPH-alpha and alpha-DPG."""
+    alpha: float | None = None  # Of DPH-alpha and alpha-DPG.
     gauge: Literal["printed", "normalised"] | float | None = None
     rehearsal_form: (
         Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] | None
@@ -169,8 +158,7 @@ class EvaluateConfig:
     samples: Count = 32
     k: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     sets: tuple[str, ...] = ()
-    limit: Count | None = None
-    """At most how many prompts of a set."""
+    limit: Count | None = None  # At most how many prompts of a set.
 
     def __post_init__(self) -> None:
         for k in self.k:

@@ -71,8 +71,7 @@ class CollapseMeter(TrainerCallback):
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
         self.verdict, self._warned, self.rate_samples = verdict, False, rate_samples
-        self.last: float | None = None
-        """The step in logits that was measured last."""
+        self.last: float | None = None  # The step in logits that was measured last.
         self._trainer: GRPOTrainer | None = None
         self._first_samples: dict[str, Any] | None = None
 

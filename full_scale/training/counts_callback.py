@@ -21,8 +21,7 @@ from ..models.generation import derived_seed, sample
 from ..recipe.schema import SamplingConfig
 from ..tasks.protocol import is_verdict
 
-Prompt = str | Sequence[Mapping[str, str]]
-"""A text, or messages for the tokenizer's chat template."""
+Prompt = str | Sequence[Mapping[str, str]]  # A text, or messages for the tokenizer's chat template.
 
 
 class CountsCallback(TrainerCallback):

@@ -15,7 +15,7 @@ from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup
-from ..recipe.rehearsal import rehearses
+from ..recipe.rehearsal import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
 from ..recipe.settings import SETTINGS
 from ..tasks.loaders import load_task
@@ -26,57 +26,39 @@ from .launch import ONE, Launch
 from .memory import USABLE, Shape, model_shape, training_memory
 
 GIB = 2**30
-_MEASURED = 64
-"""Prompts whose tokens are counted, those of most characters."""
+_MEASURED = 64  # Prompts whose tokens are counted, those of most characters.
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How TRL cuts a training into steps; None where the number of prompts is not known."""
+    """How TRL cuts a training into optimizer steps; `steps` is None where the number of prompts is."""
 
     device_rows: int
-    """Rows of a device at once."""
-    rows_at_once: int
-    """Those of all devices."""
+    rows_at_once: int  # Those of all devices.
     rollouts_per_step: int
     rollouts_per_generation: int
     prompts_per_generation: int
-    steps_per_generation: int
-    """Optimizer steps on one generated batch, as a number of times its rollouts are cut."""
-    rehearsal_rows: int
-    """Of a step; 0 without a rehearsal."""
-    prompts: int | None
-    """Prompts of D_exp, or of the whole training set before the pre-sampling."""
+    steps_per_generation: int  # Optimizer steps on one generated batch.
+    rehearsal_rows: int  # Of a step; 0 without a rehearsal.
+    prompts: int | None  # Of D_exp, or of the whole training set before the pre-sampling.
     steps: int | None
 
     @classmethod
-    def of_arguments(
-        cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None
-    ) -> "Steps":
-        """Those of OnlineConfig's arguments, or their defaults, on so many processes, as TRL's."""
-        given = {**SETTINGS, **arguments}
+    def of_arguments(cls, given: Mapping[str, Any], world_size: int, prompts: int | None) -> "Steps":
+        """The steps of OnlineConfig's arguments on so many processes, as TRL's."""
         group, micros = given["num_generations"], given["gradient_accumulation_steps"]
-        at_once = given["per_device_train_batch_size"] * world_size
+        device_rows = given["per_device_train_batch_size"]
+        at_once = device_rows * world_size
         step = at_once * micros
         generated = given["generation_batch_size"] or at_once * (given["steps_per_generation"] or micros)
         drawn = (given["rehearsal_rows"] or max(1, step // 2)) if rehearses(given) else 0
         steps = given["max_steps"]
         if steps <= 0:
             # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
-            batches = None if prompts is None else prompts // max(1, generated // group)
             rows = generated * given["num_iterations"] * given["num_train_epochs"]
-            steps = None if batches is None else int(batches * rows / step)
-        return cls(
-            device_rows=given["per_device_train_batch_size"],
-            rows_at_once=at_once,
-            rollouts_per_step=step,
-            rollouts_per_generation=generated,
-            prompts_per_generation=generated // group,
-            steps_per_generation=max(1, generated // step),
-            rehearsal_rows=drawn,
-            prompts=prompts,
-            steps=steps,
-        )
+            steps = None if prompts is None else int(prompts // max(1, generated // group) * rows / step)
+        cut = (generated, generated // group, max(1, generated // step))
+        return cls(device_rows, at_once, step, *cut, drawn, prompts, steps)
 
     @property
     def rollouts(self) -> int | None:
@@ -94,19 +76,14 @@ class DryRun:
     """What `dph train --dry-run` prints."""
 
     recipe: Mapping[str, Any]
-    arguments: Mapping[str, Any]
-    """Of DPHConfig; without beta where a target needs a pre-sampling for it."""
+    arguments: Mapping[str, Any]  # Without beta where a target needs a pre-sampling for it.
     shape: Shape | None
-    memory: Mapping[str, int]
-    """Bytes of a training on each device, by part; empty where the model's configuration is not at hand."""
-    prompt_tokens: int | None
-    """Of the longest prompt to train on; None where data or tokenizer are not at hand."""
+    memory: Mapping[str, int]  # Bytes on each device by part; empty without the model's configuration.
+    prompt_tokens: int | None  # Of the longest prompt to train on; None without data or tokenizer.
     steps: Steps
     missing: tuple[str, ...]
-    too_large: str = ""
-    """Why the training does not fit in the device; empty if it fits, or if no device was given."""
-    warnings: tuple[str, ...] = ()
-    """What would work, and be slow, or teach little."""
+    too_large: str  # Why the training does not fit in the device; empty if it does, or without a device.
+    warnings: tuple[str, ...]  # What would work, and be slow, or teach little.
 
 
 def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRun:
@@ -136,39 +113,24 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     prompts = None if task is None else len(task.train)
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
-    steps = Steps.of_arguments(arguments, launch.world_size, prompts)
+    # A penalty whose weight is not known yet needs its reference all the same.
+    given = {**SETTINGS, "beta": 1.0, **arguments}
+    steps = Steps.of_arguments(given, launch.world_size, prompts)
     if presampling is None and steps.steps == 0:
         missing.append(
             f"prompts enough for one generated batch: {prompts} of {steps.prompts_per_generation}, by "
             "train.generation_batch_size over train.num_generations"
         )
-    _require_whole_batches(steps, arguments.get("num_generations", 8))
+    _require_whole_batches(steps, given["num_generations"])
     if presampling is not None and method is not None:
         with _noted(missing):
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
-    # A penalty whose weight is not known yet needs its reference all the same.
-    given = {**SETTINGS, "beta": 1.0, **arguments}
-    # TRL checkpoints unless told otherwise, under either of the setting's two names.
-    checkpoints = arguments.get("activation_checkpointing", given["gradient_checkpointing"])
-    given["gradient_checkpointing"] = bool(checkpoints)
-    of_steps: dict[str, Any] = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
-    memory = shape and training_memory(shape, given, dtype=recipe.model.dtype, launch=launch, **of_steps)
-    return DryRun(
-        recipe=recipe.as_dict(),
-        arguments=arguments,
-        shape=shape,
-        memory=memory or {},
-        prompt_tokens=longest,
-        steps=steps,
-        missing=tuple(missing),
-        too_large=_too_large(memory or {}, device),
-        warnings=(
-            *left_out,
-            *_slow(recipe, launch),
-            *few_prompts(steps.rollouts_per_step / arguments.get("num_generations", 8)),
-        ),
-    )
+    memory = {} if shape is None else _memory(shape, steps, given, recipe.model.dtype, launch, longest)
+    few = few_prompts(steps.rollouts_per_step / given["num_generations"])
+    warnings, too_large = (*left_out, *_slow(recipe, launch), *few), _too_large(memory, device)
+    sizes = (shape, memory, longest, steps)
+    return DryRun(recipe.as_dict(), arguments, *sizes, tuple(missing), too_large, warnings)
 
 
 def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
@@ -214,6 +176,24 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
     ]
 
 
+def _memory(
+    shape: Shape, steps: Steps, given: Mapping[str, Any], dtype: str, launch: Launch, prompt: int | None
+) -> dict[str, int]:
+    """The training's memory; a prompt of unknown length is taken as half a completion long."""
+    completion = int(given["max_completion_length"])
+    length = min(completion + (completion // 2 if prompt is None else prompt), shape.context)
+    checkpoints = given["activation_checkpointing"]  # Another name of the setting.
+    compares = given["online"] != "none" or given["rehearsal_form"] == DEFINITION
+    return training_memory(
+        shape,
+        width=4 if dtype == "float32" else 2,
+        launch=launch,
+        compares=compares or bool(given["collapse_every"] or given["beta"]),
+        tokens=steps.rows(apart=given["two_backward"]) * length,
+        checkpointing=given["gradient_checkpointing"] if checkpoints is None else bool(checkpoints),
+    )
+
+
 @lru_cache(maxsize=8)
 def _shape_of(path: str, lora: str) -> Shape:
     """Kept: to build a model of 8 billion weights takes seconds, even without storage."""
@@ -249,10 +229,8 @@ def _arguments(
 
 def _require_whole_batches(steps: Steps, group: int) -> None:
     """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's."""
-    for number, what in (
-        (steps.rows_at_once, "rows of all processes at once"),
-        (group, "generations of a prompt"),
-    ):
+    numbers = {"rows of all processes at once": steps.rows_at_once, "generations of a prompt": group}
+    for what, number in numbers.items():
         if steps.rollouts_per_generation % number:
             allowed = f"a multiple of the {number} {what}"
             raise argument_error("rollouts of a generated batch", steps.rollouts_per_generation, allowed)

@@ -13,8 +13,7 @@ from dph_theory.support.errors import argument_error
 from ..tasks.protocol import VERDICT, Scorer, Task, bound_to, failures, failures_text, judged
 
 _LOG = logging.getLogger(__name__)
-_FAILURES = 10
-"""Kinds of failure that are warned of."""
+_FAILURES = 10  # Kinds of failure that are warned of.
 
 
 class VerifierReward:
@@ -28,8 +27,7 @@ class VerifierReward:
     def __init__(self, task: Task) -> None:
         self.verifier, self.bound = task.verifier, bound_to(task.verifier)
         self.examples = {example.id: example for example in task.train}
-        self.outcomes: set[str] = set()
-        """Those seen so far: one that is missing from a batch counts 0 in it."""
+        self.outcomes: set[str] = set()  # Those seen so far: one that is missing from a batch counts 0 in it.
         self._warned: set[str] = set()
 
     def __call__(

@@ -14,10 +14,8 @@ class Launch:
     """How a training is started."""
 
     world_size: int = 1
-    sharded: bool = False
-    """By FSDP or ZeRO 3."""
-    package: str | None = None
-    """What it needs beyond torch and accelerate."""
+    sharded: bool = False  # By FSDP or ZeRO 3.
+    package: str | None = None  # What it needs beyond torch and accelerate.
 
     @classmethod
     def read(cls, path: Path) -> "Launch":
@@ -39,5 +37,4 @@ class Launch:
         return cls(int(os.environ.get("WORLD_SIZE", "1")), sharded, "deepspeed" if deepspeed else None)
 
 
-ONE = Launch()
-"""One process, by itself."""
+ONE = Launch()  # One process, by itself.

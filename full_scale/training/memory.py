@@ -4,19 +4,16 @@ Logits, attention matrices, the generation's cache and fragmentation are left ou
 """
 
 import warnings
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from ..models.load import load_tokenizer, lora_config, source
-from ..recipe.rehearsal import DEFINITION
 from ..recipe.schema import ModelConfig
 from .launch import Launch
 
-USABLE = 0.9
-"""Share of a device's memory that the estimate may fill."""
+USABLE = 0.9  # The share of a device's memory that the estimate may fill.
 
 
 class Shape(NamedTuple):
@@ -30,11 +27,9 @@ class Shape(NamedTuple):
     context: int
 
     def activations(self, tokens: int, width: int, checkpointing: bool) -> int:
-        """Bytes that a Llama's layers keep for the backward pass, within 15% (measured on small Llamas).
-
-        With checkpointing each layer keeps its float32 input, and one layer at a time all its activations.
-        """
+        """Bytes that a Llama's layers keep for the backward pass, within 15% (measured on small Llamas)."""
         layer = tokens * (32 * self.hidden + 4 * width * self.inner)
+        # With checkpointing each layer keeps its float32 input, and one layer at a time all its activations.
         return self.layers * tokens * self.hidden * 4 + layer if checkpointing else self.layers * layer
 
 
@@ -51,34 +46,22 @@ def model_shape(config: ModelConfig) -> Shape:
             from peft import get_peft_model
 
             model = get_peft_model(model, lora)
-    weights, inner = [*model.parameters()], getattr(sizes, "intermediate_size", None)
+    total, trained = (sum(p.numel() for p in model.parameters() if p.requires_grad >= x) for x in (0, 1))
+    inner = getattr(sizes, "intermediate_size", None) or 4 * sizes.hidden_size
     return Shape(
-        parameters=sum(p.numel() for p in weights),
-        trainable=sum(p.numel() for p in weights if p.requires_grad),
-        layers=sizes.num_hidden_layers,
-        hidden=sizes.hidden_size,
-        inner=inner or 4 * sizes.hidden_size,
-        context=sizes.max_position_embeddings,
+        total, trained, sizes.num_hidden_layers, sizes.hidden_size, inner, sizes.max_position_embeddings
     )
 
 
 def training_memory(
-    shape: Shape, given: Mapping[str, Any], *, dtype: str, launch: Launch, rows: int, prompt: int | None
+    shape: Shape, *, width: int, launch: Launch, compares: bool, tokens: int, checkpointing: bool
 ) -> dict[str, int]:
-    """Bytes on each device by part and in total, for trainer's arguments `given` and `rows` at a time.
-
-    Trained weights are float32, with a copy in `dtype` unless sharded (FSDP, ZeRO 3), and so is a reference
-    model. A prompt of unknown length is taken as half a completion long.
-    """
-    width, spread = (4 if dtype == "float32" else 2), launch.world_size if launch.sharded else 1
-    copy = 0 if launch.sharded or width == 4 else width
-    compares = given["online"] != "none" or given["rehearsal_form"] == DEFINITION
-    compares = compares or bool(given["collapse_every"] or given["beta"])
+    """Bytes on each device by part and in total, for a model of `width` bytes and `tokens` at a time."""
+    # Trained weights are float32, with a copy in the model's type unless sharded; so is a reference model.
+    spread, copy = (launch.world_size, 0) if launch.sharded else (1, width % 4)
     reference = shape.parameters * 4 if compares and shape.trainable == shape.parameters else 0
     weights = shape.trainable * (4 + copy) + (shape.parameters - shape.trainable) * width + reference
-    completion = int(given["max_completion_length"])
-    length = min(completion + (completion // 2 if prompt is None else prompt), shape.context)
     parts = {"weights": weights // spread, "gradients": shape.trainable * 4 // spread}
     parts["optimizer"] = 2 * parts["gradients"]
-    parts["activations"] = shape.activations(rows * length, width, given["gradient_checkpointing"])
+    parts["activations"] = shape.activations(tokens, width, checkpointing)
     return parts | {"total": sum(parts.values())}

@@ -16,8 +16,7 @@ _WORDS = {
     "collapse/excess_kl": "excess KL",
     "collapse/by_luck": "by sampling noise",
 }
-EQUAL_REWARDS = "frac_reward_zero_std"
-"""TRL's share of groups whose rewards are all equal."""
+EQUAL_REWARDS = "frac_reward_zero_std"  # TRL's share of groups whose rewards are all equal.
 
 
 LARGEST_LOG_U = "rehearsal/log_u_max_abs"

@@ -13,7 +13,6 @@ from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
 from ..tasks.protocol import own_modules, source_of
-from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
@@ -23,14 +22,13 @@ from .trainer import DPHConfig, DPHTrainer
 
 @dataclass
 class OnlineConfig(DPHConfig):
-    """DPHConfig with a baseline, `online` advantages, the collapse meter; ValueError for what they refuse."""
+    """DPHConfig with a baseline, `online` advantages and the collapse meter."""
 
     generation_rows: int | None = None
     """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
     online: str = "none"
     """What `full_scale.training.trainer` puts in place of the advantages, from the reference at hand."""
-    online_beta: float = 0.0
-    """Of the sequence KL."""
+    online_beta: float = 0.0  # Of the sequence KL.
     beta_from: float | None = None
     """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_beta` by the
     middle of the training. Each beta's stationary policy has the base's proportions. Entries:
@@ -48,10 +46,8 @@ class OnlineConfig(DPHConfig):
     rate_power: float = 0.0
     """Advantages, not divided, are weighed by V^-rate_power, V from counts of the base, of the prompt's
     earlier groups and its own (`PassRates`): as by MaxRL in groups of so many. Entries: `retention`."""
-    ratio_clip: float | None = None
-    """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
-    collapse_every: int = 0
-    """The collapse meter reads every so many generated batches; 0 is off."""
+    ratio_clip: float | None = None  # Of alpha-DPG's ratio p_*/pi; off unless given, and counted.
+    collapse_every: int = 0  # The collapse meter reads every so many generated batches; 0 is off.
     step_in_logits: bool = False
     """Whether it measures the effective logit step too, and what sampling noise explains: one more forward
     pass."""
@@ -59,22 +55,18 @@ class OnlineConfig(DPHConfig):
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
     forms = (*DPHConfig.forms, DEFINITION)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_settings(vars(self))
-
 
 class OnlineTrainer(ExactResume, DPHTrainer):
     """A DPHTrainer that resumes exactly, and whose advantages may come from log-ratios to the reference.
 
     args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl",
     v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref); both
-    less the mean of the group's others, which leaves the expected gradient as it is (with baseline
-    "one" or "none" the rewards less that constant, the penalty less its mean). "scaled_kl": the same,
-    std-normalised, whose noise does not vanish. With rehearsal_form "definition": TRL's advantage less eta
-    f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes
-    visited. "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's
-    corrected k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
+    minus the mean of the group's others, which leaves the expected gradient as it is (with baseline
+    "one" or "none" the rewards minus that constant, the penalty minus its mean). With rehearsal_form
+    "definition": TRL's advantage minus eta f'(u) at each token, the gradient of eta D_f(pi || ref) between
+    the tokens' distributions at the prefixes visited. "future_kl": minus beta times the log-ratios of the
+    later tokens, so that with TRL's corrected k3 of the token itself the gradient is that of the KL of the
+    whole answer (arXiv 2601.10201).
     `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
     `rate_samples`: of how many samples each, None if they are known.
     Gradients are exact where one step is taken on each sampled batch. Entries: `kl_control`,
@@ -100,7 +92,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.arguments: Mapping[str, Any] = {}
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples
         online = self.args.online
-        self._advantage_method = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
+        self._advantage_method = f"_{online}" if online != "none" else None
         if self.args.eta > 0 and self.args.rehearsal_form == DEFINITION:
             self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
@@ -151,7 +143,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         online_advantages = getattr(self, self._advantage_method)(samples)
         return {**samples, "advantages": online_advantages.to(advantages.dtype)}
 
-    def _less_baseline(self, rewards: Tensor, baseline: str, divisor: str = "none") -> Tensor:
+    def _less_baseline(
+        self, rewards: Tensor, baseline: str = "leave_one_out", divisor: str = "none"
+    ) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, divided, (batch,)."""
         everyone = in_groups(self, rewards)[..., 0]
         advantages = group_advantages(everyone, divided_by=divisor, baseline=baseline).flatten()
@@ -189,15 +183,15 @@ class OnlineTrainer(ExactResume, DPHTrainer):
             clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
             everywhere = self.accelerator.reduce(clipped, reduction="sum").item()
             self._metrics["train"]["alpha_dpg/clipped"].append(everywhere)
-        return self._centred(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
+        return self._less_baseline(alpha_dpg_rewards(*arguments, self.args.alpha, ratio_clip=clip)[:, 0])
 
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
         log_pi, log_ref = sequence_log_probs(samples)
         rewards = self.verdicts.last[1].to(log_pi)
         penalty = self._coefficient(samples) * (log_pi - log_ref)
         if self.args.baseline in ("one", "none"):
-            return self._less_baseline(rewards, self.args.baseline) - self._centred(penalty)
-        return self._centred(rewards - penalty)
+            return self._less_baseline(rewards, self.args.baseline) - self._less_baseline(penalty)
+        return self._less_baseline(rewards - penalty)
 
     def _coefficient(self, samples: dict[str, Any]) -> float:
         """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
@@ -236,15 +230,6 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         log_u = log_u * samples["completion_mask"]
         later = log_u.flip(1).cumsum(1).flip(1) - log_u
         return samples["advantages"][:, None] - self.beta * later
-
-    def _centred(self, rewards: Tensor) -> Tensor:
-        """The rewards of this process less the mean of the others of their group, (batch,).
-
-        For "scaled_kl", less the group's mean, over its deviation (entries `sampling_noise`).
-        """
-        if self.args.online == "scaled_kl":
-            return self._less_baseline(rewards, "mean", "std")
-        return self._less_baseline(rewards, "leave_one_out")
 
     def _base_rate(self, key: str) -> float:
         rate = self.base_rates.get(key)

@@ -16,26 +16,19 @@ PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 class TrainingRecord:
     """A finished training, as `Folders.training` keeps it."""
 
-    config: Mapping[str, Any]
-    """The recipe."""
+    config: Mapping[str, Any]  # The recipe.
     run: str
     method: str
-    arguments: Mapping[str, Any]
-    """What the trainer got."""
+    arguments: Mapping[str, Any]  # What the trainer got.
     log: Sequence[Mapping[str, Any]]
     """TRL's logs by step, among them those of the rehearsal and of the collapse meter."""
-    base_rates: Mapping[str, float]
-    """Measured base pass rates of all training prompts."""
-    rehearsed: Sequence[str]
-    """The prompts of D_pef."""
-    explored: Sequence[str]
-    """The prompts trained on: D_exp, or all."""
+    base_rates: Mapping[str, float]  # Measured base pass rates of all training prompts.
+    rehearsed: Sequence[str]  # The prompts of D_pef.
+    explored: Sequence[str]  # The prompts trained on: D_exp, or all.
     steps: int
-    seconds: float | None
-    """Wall-clock time, all starts together."""
+    seconds: float | None  # Wall-clock time, all starts together.
     findings: Sequence[str]
-    initial_hash: str
-    """Which weights it began from."""
+    initial_hash: str  # Which weights it began from.
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":

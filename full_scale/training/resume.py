@@ -62,8 +62,7 @@ FREE = frozenset(name for names in _LEFT_OUT.values() for name in names.split())
 
 FILES, PLACE = "files", "place-{}.json"
 _ANEW = "remove it, and run dph train --config ... from the one before or the beginning"
-COMPLETE = "complete.json"
-"""Written last: a checkpoint without it was cut off, and is not resumed from."""
+COMPLETE = "complete.json"  # Written last: a checkpoint without it was cut off, and is not resumed from.
 
 
 def last_checkpoint(folder: Path) -> Path | None:

@@ -16,14 +16,14 @@ from accelerate.utils import DistributedType, gather_object
 from torch import Tensor
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.divergences import named
-from dph_theory.losses import LEVELS, REDUCTIONS, dph_loss
+from dph_theory.losses import dph_loss
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from ..models.generation import evaluating
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..recipe.rehearsal import RELEASED, rehearsal_loss, rehearses
+from ..recipe.validation import check_settings
 from ..storage.tensors import read_tensors, write_tensors
 from .metrics import note_rehearsal
 from .reference import last_log_probs
@@ -33,7 +33,10 @@ FILE = "reference.safetensors"
 
 @dataclass
 class DPHConfig(GRPOConfig):
-    """GRPOConfig with the rehearsal; divergence, gauge, level and reduction are those of `generator_loss`."""
+    """GRPOConfig with the rehearsal; divergence, gauge, level and reduction are those of `generator_loss`.
+
+    Raises ValueError as `check_settings`.
+    """
 
     eta: float = 0.0
     divergence: str = "forward_kl"  # Of DIVERGENCES, module:OBJECT, or "alpha".
@@ -49,15 +52,8 @@ class DPHConfig(GRPOConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.eta < float("inf"):
-            raise argument_error("eta", self.eta, "a finite number, at least 0")
-        if self.rehearsal_rows is not None and self.rehearsal_rows < 1:
-            raise argument_error("rehearsal_rows", self.rehearsal_rows, "at least one row")
-        choices = {"level": LEVELS, "reduction": REDUCTIONS, "form": self.forms}
-        for name, allowed in choices.items():
-            choice(f"rehearsal_{name}", getattr(self, f"rehearsal_{name}"), allowed)
-        if self.divergence != "alpha":
-            named(self.divergence)
+        check_settings(vars(self))
+        choice("rehearsal_form", self.rehearsal_form, self.forms)
 
 
 class DPHTrainer(GRPOTrainer):

@@ -195,7 +195,7 @@ def test_a_dph_method_rehearses_by_a_divergence_of_ones_own():
     own = MethodConfig(name="DPH-F", divergence="support.own_divergence:LE_CAM")
     assert setup(own).arguments["divergence"] == "support.own_divergence:LE_CAM"
     with pytest.raises(
-        ValueError, match="divergence='js' is not allowed: GRPO has none; only DPH methods do"
+        ValueError, match="divergence='js' is not allowed: not with GRPO, because only DPH methods rehearse"
     ):
         setup(MethodConfig(name="GRPO", divergence="js"))
 

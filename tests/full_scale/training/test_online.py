@@ -75,7 +75,7 @@ def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alp
     run, samples, law, ref = enumerated(online="alpha_dpg", alpha=alpha)
     assert law.sum().item() == pytest.approx(1, abs=1e-5)
     run.base_rates = {"p0": ref[VALID].sum().item()}
-    monkeypatch.setattr(run, "_centred", lambda rewards: rewards)
+    monkeypatch.setattr(run, "_less_baseline", lambda rewards: rewards)
 
     def divergence(log_pi):
         # D_f(pi || p_*): f on the valid outcomes, and f'(inf) = 1/alpha times the mass on the others.
@@ -93,7 +93,7 @@ def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alp
 
 def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
     run, samples, law, ref = enumerated(online="sequence_kl", online_beta=0.3)
-    monkeypatch.setattr(run, "_centred", lambda rewards: rewards)
+    monkeypatch.setattr(run, "_less_baseline", lambda rewards: rewards)
     log_pi = log_law(run.model)
     objective = 0.3 * (log_pi.exp() * (log_pi - ref.log())).sum() - log_pi[VALID].exp().sum()
     assert gap(run, samples, run._sequence_kl(samples), law, objective) < 2e-5

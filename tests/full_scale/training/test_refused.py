@@ -69,7 +69,7 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (config, {"alpha": 0.2}, "alpha"),
         (config, {"rehearsal_level": "word"}, "rehearsal_level.*token, sequence"),
         (config, {"online": "always"}, "online.*alpha_dpg"),
-        (config, {"online": "scaled_kl", "eta": 0.1, "rehearsal_form": "definition"}, "online.*definition"),
+        (config, {"online": "sequence_kl", "eta": 0.1, "rehearsal_form": "definition"}, "online.*definition"),
         (config, {"generation_rows": 0}, "generation_rows=0"),
         (config, {"sync_ref_model": True, "beta": 0.1}, "sync_ref_model=True.*initial model"),
         (config, {"use_transformers_continuous_batching": True}, "continuous_batching=True.*16-bit"),
