@@ -44,7 +44,7 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/log_probs.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
-	$(BIN)/python benchmarks/confront.py
+	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/transfer.py
 
 # Packages are compiled as they are imported: to compile all of them takes longer than to install them.

@@ -31,7 +31,7 @@ AT_ONCE = (
     "predict trl beta=0 learning_rate=1e-6 max_steps=20 --transfer examples/transfer/kernel.npz",
     "audit loss examples/audit_your_own_loss.py:penalty --samples policy",
     "audit metric examples/audit_your_own_metric.py:unbiased",
-    "confront examples/counts/base.jsonl examples/counts/grpo.jsonl",
+    "compare examples/counts/base.jsonl examples/counts/grpo.jsonl",
     "experiment --list",
     "experiment pretrained --list",
     "experiment small-llama --list",

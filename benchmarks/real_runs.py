@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from dph_theory.checkpoints import Counts, confront, matched, read_counts
+from dph_theory.checkpoints import Counts, compare, matched, read_counts
 from dph_theory.checkpoints.answers import (
     CLEAR,
     ONE,
@@ -169,7 +169,7 @@ def readings(runs: Sequence[PublicRun]) -> dict[tuple[str, str], dict[str, dict[
 
 
 def lines_of(side: Mapping[str, Any], read: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """All stored answers of a checkpoint as rows that `dph confront` reads; a wrong one is empty."""
+    """All stored answers of a checkpoint as rows that `dph compare` reads; a wrong one is empty."""
     for prompt, groups in sorted(side.items()):
         answers = [x for group in groups for x in group]
         yield {
@@ -486,13 +486,13 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
         base, run = (read_counts(Path(folder, name)) for name in ("base.jsonl", "rl.jsonl"))
     pairs = matched(base, run).counts
     theirs = passk_inference.compare(pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
-    confrontation = confront(base, run)
-    curves = confrontation.curves
-    again, mixed = confrontation.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
+    comparison = compare(base, run)
+    curves = comparison.curves
+    again, mixed = comparison.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
     return {
         "prompts": len(pairs),
         "answers": int(pairs.fewest_answers),
-        "lines": confrontation.summary().splitlines(),
+        "lines": comparison.summary().splitlines(),
         "theirs": {
             "better": [theirs["certified_positive_budgets"][i] for i in (0, -1)],
             "worse": [theirs["certified_negative_budgets"][i] for i in (0, -1)],
@@ -507,7 +507,7 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
         "lost": again.lost,
         "solved": again.solved_by_base,
         "by_chance": again.solved_by_base * (1 - (again.retained_unchanged or 0)),
-        "fits": confrontation.best is not None and not confrontation.best.rejected,
+        "fits": comparison.best is not None and not comparison.best.rejected,
         "mixed": [float(((pairs.base_c > 0) & (pairs.base_c < pairs.base_n)).mean()), float(mixed.mean())],
     }
 

@@ -24,8 +24,8 @@ from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
     policy_at_temperature,
-    policy_pass_rate,
     sequence_policy,
+    table_pass_rate,
     tempered,
     truncated,
 )
@@ -145,9 +145,7 @@ def samplers() -> str:
         "the reference set to the policy four times": (
             policy_after_resets(base, right, beta, 5), "as beta/5, the base's proportions stay"),
     }  # fmt: skip
-    rows = [
-        (what, f"{float(policy_pass_rate(law, right)):.3f}", words) for what, (law, words) in laws.items()
-    ]
+    rows = [(what, f"{float(table_pass_rate(law, right)):.3f}", words) for what, (law, words) in laws.items()]
     masked, finished = [0.22, 0.12, 0.06, 0.2, 0.1, 0.3], np.array([1, 1, 1, 1, 1, 0])
     cut_off = {
         "the incorrect answer of .3 is truncated: counted as incorrect": tilted(masked, right, beta),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.stationary import filtered_policy, policy_pass_rate, token_policy
+from dph_theory.stationary import filtered_policy, table_pass_rate, token_policy
 from dph_theory.support.table import Table
 from figures.frames import Records
 from figures.gallery import (
@@ -67,7 +67,7 @@ def _methods(records: Records) -> str:
     ends, rows = pretrained.ends(pretrained.numbers(records)), []
     for (method, kl), (words, policy) in METHODS.items():
         shares = "" if policy is None else " / ".join(f"{p:.2f}" for p in policy[0][:3])
-        rate = "1.00" if policy is None else f"{float(policy_pass_rate(policy, CORRECT)):.2f}"
+        rate = "1.00" if policy is None else f"{float(table_pass_rate(policy, CORRECT)):.2f}"
         for end in ends[(ends.method == method) & (ends.kl == kl) & (ends.seeds > 1)].to_dict("records"):
             strength = f" {end['coefficient']:g}" if end["coefficient"] else ""
             name = f"{method}{'' if kl == 'none' else f', {kl}'}{strength}"

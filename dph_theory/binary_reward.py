@@ -28,13 +28,13 @@ from .support.record import readable
 
 
 class ExcessKL(NamedTuple):
-    """KL(policy || base) in parts, each (...), `validity` that of the pass rate; see `excess_kl`."""
+    """KL(policy || base) in parts, each (...), `pass_rate` that of the pass rate; see `excess_kl`."""
 
     def __repr__(self) -> str:
         return readable(self)
 
     total: Values
-    validity: Values
+    pass_rate: Values
     valid: Values
     invalid: Values
 
@@ -53,7 +53,7 @@ def _model(
     return base, valid
 
 
-def valid_mass(policy: Distribution, valid: Mask) -> Values:
+def pass_rate(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid, name="policy")
     return masked(policy, valid).sum(axis=-1)
@@ -99,7 +99,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
 
 
-def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
+def with_pass_rate(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
     mu = add_axes(probability("mu", mu), 1)
@@ -188,12 +188,12 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 
     Parameters: policy and base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
-    Returns (`total`, `validity`, `valid`, `invalid`) in nats, each (...) and computed on its own; `.excess`
+    Returns (`total`, `pass_rate`, `valid`, `invalid`) in nats, each (...) and computed on its own; `.excess`
     is the sum of the last two, the diversity lost beyond what the pass rate had to cost. Raises ValueError
     where the policy has mass on valid (or on invalid) outcomes and the base has none.
 
     >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
-    ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)
+    ExcessKL(total=0.208977, pass_rate=0.20378, valid=0.00336529, invalid=0.00183184)
 
     Source: ours (chain rule), entries `frontier`.
     """
@@ -202,7 +202,7 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     require_common_shape(policy=policy, base=base, valid=valid)
     # Both masses are summed on their own: 1 - mu would lose the digits of a small invalid mass.
     masses, base_masses = (
-        np.stack([valid_mass(q, valid), valid_mass(q, ~valid)], axis=-1) for q in (policy, base)
+        np.stack([pass_rate(q, valid), pass_rate(q, ~valid)], axis=-1) for q in (policy, base)
     )
     if np.any((base_masses == 0) & (masses > 0)):
         raise argument_error("base", base, "needs valid (and invalid) mass where the policy has some")
@@ -225,12 +225,12 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
     return mass * REVERSE_KL(inside, target)
 
 
-def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
+def mean_pass_rate(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
     rates = _of_prompts(base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
     policies = tilted(prompts, [True, False], add_axes(positive("beta", beta), 1))
-    return valid_mass(policies, [True, False]).mean(axis=-1)
+    return pass_rate(policies, [True, False]).mean(axis=-1)
 
 
 def solvable_share(base_rates: Values) -> Values:
@@ -238,14 +238,14 @@ def solvable_share(base_rates: Values) -> Values:
     return masked(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 
-def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
+def beta_for_mean_pass_rate(base_rates: Scalars, mu: Scalars) -> Values:
     """The one beta at which the mean of mu_from_beta(base_rates, beta) over prompts is mu.
 
     Parameters: base_rates (..., prompts) in [0, 1], where those never or always solved stay so; mu (...).
     Returns beta (...). Raises ValueError unless mu lies between E[A1] and P(A1 > 0), the means that some
     beta reaches.
 
-    >>> float(beta_for_mean_validity([0.1, 0.5, 0.9], 0.8).round(4))
+    >>> float(beta_for_mean_pass_rate([0.1, 0.5, 0.9], 0.8).round(4))
     0.448
 
     Source: ours, entries `many_prompts`.

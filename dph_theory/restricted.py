@@ -8,7 +8,7 @@ Dirac on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetm
 
 import numpy as np
 
-from .binary_reward import valid_mass
+from .binary_reward import pass_rate
 from .divergences import REVERSE_KL
 from .numeric.arrays import (
     Array,
@@ -29,9 +29,9 @@ def shared_value(members: Values, values: Values) -> Values:
     return masked(values, members).sum(axis=-1) / members.sum(axis=-1)
 
 
-def validity_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
+def pass_rate_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
     """V(pi) = pi(Y1) and K(pi) = KL(pi || a) of each member, both (..., members)."""
-    return valid_mass(family, valid[..., None, :]), REVERSE_KL(family, base[..., None, :])
+    return pass_rate(family, valid[..., None, :]), REVERSE_KL(family, base[..., None, :])
 
 
 def most_valid(V: Values, K: Values) -> Values:
@@ -72,7 +72,7 @@ def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
     Shapes and errors as in `projection`; gives (...), inf where no member is cheaper: it wins at every beta.
     """
     family, base, valid = _checked_family(family, base, valid)
-    V, K = validity_and_cost(family, base, valid)
+    V, K = pass_rate_and_cost(family, base, valid)
     best = most_valid(V, K)
     lost, saved = (add_axes(shared_value(best, x), 1) - x for x in (V, K))
     rival = ~best & (saved > 0)

@@ -42,7 +42,7 @@ def main() -> None:
         CollapseMeter(base_rates=rates).attach(trainer)
         trainer.train()
     for log in trainer.state.log_history[:-1]:
-        print(*(f"{name} {log[f'collapse/{name}']:.3f}" for name in ("validity", "kl", "cost", "excess_kl")))
+        print(*(f"{name} {log[f'collapse/{name}']:.3f}" for name in ("pass_rate", "kl", "cost", "excess_kl")))
 
 
 if __name__ == "__main__":

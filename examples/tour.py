@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dph_theory import FORWARD_KL, stationary
-from dph_theory.checkpoints import confront, read_counts
+from dph_theory.checkpoints import compare, read_counts
 from figures.catalogue import figure
 from figures.frames import Records
 
@@ -41,7 +41,7 @@ def picture(title: str) -> Axes:
 # The band holds at all k at once (95%, over prompts). Below zero the trained model is worse.
 
 # %%
-found = confront(base, trained, draws=300)
+found = compare(base, trained, draws=300)
 print(found)
 curves = found.curves
 axes = picture("1. Pass@k, trained minus base")
@@ -84,7 +84,7 @@ for name, form, divergence, color, height in (
     ends = [form(tables, right, beta, *divergence) for beta in betas]
     axes.plot(betas, [stationary.valid_answer_shares(end, right)[0, 0] for end in ends], color=color)
     axes.plot(
-        betas, [stationary.policy_pass_rate(end, right) for end in ends], "--", color=color, linewidth=0.8
+        betas, [stationary.table_pass_rate(end, right) for end in ends], "--", color=color, linewidth=0.8
     )
     axes.text(0.03, height, name, color=color, fontsize=8)
 axes.set(xscale="log", xlabel="beta", ylim=(0.4, 1.05))

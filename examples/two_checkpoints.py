@@ -6,7 +6,7 @@ Run: python examples/two_checkpoints.py [BASE.jsonl RUN.jsonl]
 import sys
 from pathlib import Path
 
-from dph_theory.checkpoints import confront, read_counts, sentences
+from dph_theory.checkpoints import compare, read_counts, sentences
 
 HERE = Path(__file__).parent / "counts"
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).parent / "counts"
 def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> None:
     """Tell it in a few lines, and name the prompts that training lost most clearly."""
     before, after = read_counts(base), read_counts(run)
-    found = confront(before, after, draws=1000)
+    found = compare(before, after, draws=1000)
     for line in sentences(found):
         print(line)
     print("The clearest losses:")

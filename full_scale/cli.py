@@ -194,19 +194,19 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
         _say(console, kernel_summary(kernel, path))
 
 
-@click.command(name="compare", short_help="Compare trained runs with the theory.")
+@click.command(name="validate", short_help="Compare trained runs with the theory.")
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
 @click.option("--json", "json_path", type=_OUTPUT, help="File of the record.")
-def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
+def validate_command(runs: Sequence[Path], json_path: Path | None) -> None:
     """Check the records of runs, and compare what they measured with the theory's predictions."""
     with _stage("nothing was written", json_path, checked=False) as (console, _):
-        from .comparison.table import compare
+        from .validation.table import validate
 
-        comparison = compare(runs)
+        validation = validate(runs)
         if json_path is not None:
-            write_json(json_path, comparison.as_record())
-        _print_tables(console, comparison.tables())
-        _say(console, comparison.sentences())
+            write_json(json_path, validation.as_record())
+        _print_tables(console, validation.tables())
+        _say(console, validation.sentences())
 
 
 @click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")

@@ -1,4 +1,4 @@
-"""The whole pipeline on the built-in task: build, pre-sample, train, evaluate, compare, and two tables."""
+"""The whole pipeline on the built-in task: build, pre-sample, train, evaluate, validate, and two tables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, read_record, record
 from dph_theory.support.table import Table
 
-from .comparison.table import (
-    BASE,
-    COLUMNS,
-    Column,
-    MethodDifference,
-    columns,
-    compare,
-    differences,
-    reproduced,
-)
-from .comparison.verdicts import Line
 from .evaluation.record import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
 from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage
 from .tasks.tiny_sql.model import Architecture
 from .tasks.tiny_sql.task import Size, build
+from .validation.table import (
+    BASE,
+    COLUMNS,
+    Column,
+    MethodDifference,
+    columns,
+    differences,
+    reproduced,
+    validate,
+)
+from .validation.verdicts import Line
 
 KIND = "full_scale.demo"
 COMPARED = ("GRPO", "RKL", "DPH-F", "DPH-JS")
@@ -177,11 +177,11 @@ def _same_length(folder: Path, quick: bool) -> None:
 def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     jobs = sorted(jobs, key=lambda job: (tuple(METHODS).index(job.name), job.seed))
     runs = {job: Folders.of_recipe(job.recipe()) for job in jobs}
-    comparison = compare([run.run_folder for run in runs.values()])
-    write_json(folder / "comparison.json", comparison.as_record())
+    validation = validate([run.run_folder for run in runs.values()])
+    write_json(folder / "validation.json", validation.as_record())
     evaluations = {BASE: [_evaluated(runs[jobs[0]].base())]}
     excess: dict[str, list[float]] = {BASE: [0.0]}
-    measured = {(entry.run, entry.set): entry.excess for entry in comparison.measured}
+    measured = {(entry.run, entry.set): entry.excess for entry in validation.measured}
     for job, run in runs.items():
         evaluations.setdefault(job.name, []).append(_evaluated(run))
         excess.setdefault(job.name, []).append(measured[run.run, SET])
@@ -190,13 +190,13 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         prompts=len(evaluations[BASE][0].prompts),
         methods=columns(evaluations, excess),
         differences=tuple(differences({name: evaluations[name] for name in (BASE, *COMPARED)})),
-        checks=comparison.checks,
-        predictions=comparison.predictions,
+        checks=validation.checks,
+        predictions=validation.predictions,
     )
     stored = as_json(demo_results)
     for gap, stored_gap in zip(demo_results.differences, stored["differences"], strict=True):
         stored_gap["found"] = gap.sign
-    checks, *_, predictions = comparison.sentences()
+    checks, *_, predictions = validation.sentences()
     findings = [checks, reproduced(demo_results.differences), predictions]
     recipes = {job.name: job.recipe().as_dict() for job in jobs if not job.seed}
     config = {"quick": quick, "recipes": recipes}

@@ -230,7 +230,7 @@ def test_the_console_blocks_of_the_tours_say_what_they_say(tmp_path):
                 if not command.startswith("dph demo"):
                     worked.run(command, expected, tmp_path)
                     tried.append(command.split()[1])
-    assert {"verify", "audit", "confront"} <= set(tried)
+    assert {"verify", "audit", "compare"} <= set(tried)
 
 
 def commands(page):

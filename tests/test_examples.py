@@ -18,8 +18,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from dph_theory import beta_for_mean_validity
-from dph_theory.checkpoints.cli import confront_command
+from dph_theory.binary_reward import beta_for_mean_pass_rate
+from dph_theory.checkpoints.cli import compare_command
 from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 
@@ -161,7 +161,7 @@ def test_the_audit_tells_the_two_penalties_apart(said):
 @pytest.mark.parametrize("target", [0.8, 0.5])
 def test_beta_reaches_the_target_at_the_least_cost(said, target):
     found = said("choose_beta.py", str(target))
-    beta = float(beta_for_mean_validity([0.02, 0.1, 0.3, 0.6, 0.9], target))
+    beta = float(beta_for_mean_pass_rate([0.02, 0.1, 0.3, 0.6, 0.9], target))
     assert f"beta = {beta:.4f} gives a mean pass rate of {target:.4f}" in found
     each, one = (float(x) for x in re.findall(r"costs ([\d.]+)", found))
     assert 0 < one < each
@@ -178,11 +178,11 @@ def test_two_checkpoints_of_the_demo_show_what_grpo_lost(said):
     assert found.count(" -> ") == 5
 
 
-def test_a_stored_confrontation_is_drawn(said, tmp_path):
+def test_a_stored_comparison_is_drawn(said, tmp_path):
     stored, drawing = tmp_path / "found.json", tmp_path / "pass_at_k.svg"
     words = [str(EXAMPLES / "counts" / f"{name}.jsonl") for name in ("base", "grpo")]
-    assert CliRunner().invoke(confront_command, [*words, "--json", str(stored)]).exit_code == 0
-    said("draw_confrontation.py", str(stored), str(drawing))
+    assert CliRunner().invoke(compare_command, [*words, "--json", str(stored)]).exit_code == 0
+    said("draw_comparison.py", str(stored), str(drawing))
     assert 'width="486pt"' in drawing.read_text()
 
 
@@ -194,7 +194,7 @@ def test_the_meter_splits_the_kl_of_a_trl_run():
     assert steps[0]["kl"] == pytest.approx(0, abs=1e-3)
     assert all(s["kl"] == pytest.approx(s["cost"] + s["excess_kl"], abs=2e-3) for s in steps)
     # It learns within eight steps, and pays for more than the pass rate.
-    assert steps[-1]["validity"] > steps[0]["validity"]
+    assert steps[-1]["pass_rate"] > steps[0]["pass_rate"]
     assert steps[-1]["excess_kl"] > 0.1
 
 
@@ -213,4 +213,4 @@ def test_the_tour_s_five_pictures_are_a_page_of_the_site(monkeypatch):
     assert page.startswith("# Five pictures")
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
     assert len(blocks) == 7
-    assert "found = confront(" in blocks[1]
+    assert "found = compare(" in blocks[1]

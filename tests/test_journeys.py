@@ -24,7 +24,7 @@ JOURNEYS = {
     "transfer": ["predict", *RUN, "--transfer", KERNEL],
     "verify": ["verify", "kl_control.pass_rate", "--quick"],
     "predict": ["predict", "trl", "beta=0.04", "--counts", COUNTS],
-    "confront": ["confront", COUNTS, "examples/counts/grpo.jsonl"],
+    "compare": ["compare", COUNTS, "examples/counts/grpo.jsonl"],
 }
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
 _RATES = re.compile(r"\b[01]\.\d{3}\b")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dph_theory import FORWARD_KL, excess_kl, filtered, rehearsal_guarantee, valid_mass
+from dph_theory import FORWARD_KL, excess_kl, filtered, pass_rate, rehearsal_guarantee
 from dph_theory.numeric.elementary import Values
 
 
@@ -27,7 +27,7 @@ def retained_of_base(
 ) -> Retained:
     """What the policy retains of the base, given what is valid; ValueError as `dph_theory.excess_kl`."""
     return Retained(
-        valid_mass(policy, valid),
+        pass_rate(policy, valid),
         excess_kl(policy, base, valid).excess,
         rehearsal_guarantee(FORWARD_KL(policy, filtered(base, valid))),
     )

@@ -45,20 +45,20 @@ class ByCount:
         """G."""
         return len(self.right) - 1
 
-    def weight(self, validity: Scalars) -> Values:
-        """alpha_G(V), shape of `validity` in [0, 1]: the mean of A(right) - A(wrong) over the others."""
-        chances = success_weights(self.group_size - 1, probability("validity", validity))
+    def weight(self, pass_rate: Scalars) -> Values:
+        """alpha_G(V), shape of `pass_rate` in [0, 1]: the mean of A(right) - A(wrong) over the others."""
+        chances = success_weights(self.group_size - 1, probability("pass_rate", pass_rate))
         return np.asarray((chances * (self.right[1:] - self.wrong[:-1])).sum(axis=-1))
 
-    def objective(self, validity: Scalars) -> Values:
-        """J_G(V), the integral of alpha_G from 0 to V, shape of `validity`."""
+    def objective(self, pass_rate: Scalars) -> Values:
+        """J_G(V), the integral of alpha_G from 0 to V, shape of `pass_rate`."""
         # The chance of k successes in G-1, integrated, is that of more than k in G, over G.
         gained = np.append(0.0, np.cumsum(self.right[1:] - self.wrong[:-1])) / self.group_size
-        return np.asarray(success_weights(self.group_size, probability("validity", validity)) @ gained)
+        return np.asarray(success_weights(self.group_size, probability("pass_rate", pass_rate)) @ gained)
 
-    def variance(self, validity: Scalars) -> Values:
+    def variance(self, pass_rate: Scalars) -> Values:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
-        v = open_rate("validity", validity)[..., None]
+        v = open_rate("pass_rate", pass_rate)[..., None]
         size, k = self.group_size, np.arange(self.group_size + 1)
         chance = success_weights(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
@@ -155,7 +155,7 @@ VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 @dataclass(frozen=True, repr=False)
 class AdvantageReport(LossReport):
-    """Everything found about one advantage at group size G; lists run over `validities`.
+    """Everything found about one advantage at group size G; lists run over `pass rates`.
 
     `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
     the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G. `retains`
@@ -234,11 +234,11 @@ def audit_advantage(
     return replace(draft, verdict=_verdict(draft))
 
 
-def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
+def weight_of(table: ByCount, pass_rate: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
     """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that rewards differ, if equal ones are dropped."""
     size = table.group_size
-    mixed_chance = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
-    return np.asarray(table.weight(validity) / mixed_chance)
+    mixed_chance = 1 - pass_rate**size - (1 - pass_rate) ** size if drops_equal_groups else 1.0
+    return np.asarray(table.weight(pass_rate) / mixed_chance)
 
 
 _MERITS = np.array([1.02, *[1.0] * 9])

@@ -1,5 +1,5 @@
-from .confrontation import Confrontation as Confrontation
-from .confrontation import confront as confront
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
 from .counts import Counts as Counts
 from .counts import MatchedRows as MatchedRows
 from .counts import PairedCounts as PairedCounts

@@ -1,4 +1,4 @@
-"""`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
+"""`dph compare`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def difference(text: str) -> tuple[float, int]:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
-@click.command(name="confront", short_help="What changed between two checkpoints, from counts alone.")
+@click.command(name="compare", short_help="What changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
 @terminal.counts_options
@@ -52,7 +52,7 @@ def difference(text: str) -> tuple[float, int]:
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="File of all results; - prints it.")
-def confront_command(**options: Any) -> None:
+def compare_command(**options: Any) -> None:
     """Compare each RUN with BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
     Or records of evaluations and logs of trainers (lm-eval, Inspect, lighteval, TRL, verl and others), a
@@ -64,6 +64,6 @@ def confront_command(**options: Any) -> None:
     """
     # Arrays are small: more threads only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from .command import print_confrontation
+    from .command import print_comparison
 
-    print_confrontation(**options)
+    print_comparison(**options)

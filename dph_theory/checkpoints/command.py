@@ -1,4 +1,4 @@
-"""What `dph confront` prints and stores."""
+"""What `dph compare` prints and stores."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
-from .confrontation import Confrontation, confront
+from .comparison import Comparison, compare
 from .counts import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
 from .report import MOST_KS, curve_table, requested, sentences, tables
@@ -23,10 +23,10 @@ _WIDTH, _LINES = 80, 20
 """Columns, and lines, of what is printed unasked."""
 
 
-def print_confrontation(
+def print_comparison(
     base: Path, runs: tuple[Path, ...], json_path: Path | None, everything: bool, **options: Any
 ) -> None:
-    """Read, compare, print and store by the options of `dph confront`; UsageError for wrong files."""
+    """Read, compare, print and store by the options of `dph compare`; UsageError for wrong files."""
     options["ks"] = options["ks"] and sorted({*options["ks"]})
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
@@ -34,7 +34,7 @@ def print_confrontation(
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
-    confrontations: list[Confrontation] = []
+    comparisons: list[Comparison] = []
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
         first_name, *names = distinct_names([base, *runs])
@@ -47,7 +47,7 @@ def print_confrontation(
                 run = _held_out(replace(run, name=name if step is None else f"{name}, step {step}"), trained)
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is shown alone, all of them together.
-            confrontations.append(confront(first, run, **options))
+            comparisons.append(compare(first, run, **options))
         many = len(checkpoints) > 1 or seeds
         several = compare_runs(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
@@ -55,11 +55,11 @@ def print_confrontation(
         raise click.UsageError(f"{error}{hint}") from error
     if json_path is not None:  # Before anything is said, which a closed pipe would end.
         together = several and several.to_dict()
-        results = {"runs": [one.to_dict() for one in confrontations], "together": together}
-        lines = [line for one in confrontations for line in sentences(one)]
+        results = {"runs": [one.to_dict() for one in comparisons], "together": together}
+        lines = [line for one in comparisons for line in sentences(one)]
         write_json(json_path, _record(results, lines, **options))
-    for confrontation in confrontations if several is None or everything else ():
-        show(console, confrontation, everything)
+    for comparison in comparisons if several is None or everything else ():
+        show(console, comparison, everything)
     if several is not None:
         _print(console, several.summary(), several.tables())
     if not (several and seeds):
@@ -82,24 +82,24 @@ def _record(
 ) -> dict[str, Any]:
     """The results with the settings that they are of."""
     described: Any = {"seed": seed, "config": {"k": ks, **settings}, "packages": ("numpy", "scipy")}
-    return record("confront", results=results, findings=findings, **described)
+    return record("compare", results=results, findings=findings, **described)
 
 
-def show(console: Console, confrontation: Confrontation, everything: bool) -> None:
+def show(console: Console, comparison: Comparison, everything: bool) -> None:
     """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
-    notes = [f"Note: {note}." for note in confrontation.notes]
+    notes = [f"Note: {note}." for note in comparison.notes]
     if everything:
-        _print(console, "\n".join([*sentences(confrontation), *notes]), tables(confrontation))
+        _print(console, "\n".join([*sentences(comparison), *notes]), tables(comparison))
         return
-    lines, shown = [*_wrapped(sentences(confrontation))], [*_wrapped(notes)]
+    lines, shown = [*_wrapped(sentences(comparison))], [*_wrapped(notes)]
     # Two lines end the answer, three of the table are no rows.
     room = _LINES - len(lines) - 5
-    curves = curve_table(confrontation.curves, most=min(MOST_KS, room - bool(notes)))
+    curves = curve_table(comparison.curves, most=min(MOST_KS, room - bool(notes)))
     room -= len(curves.rows)
     while notes and len(shown) > room:
         notes.pop()
-        shown = [*_wrapped(notes), f"Notes: {len(confrontation.notes) - len(notes)} more with --all."]
-    _print(console, "\n".join([*lines, *shown]), [curves, *requested(confrontation)])
+        shown = [*_wrapped(notes), f"Notes: {len(comparison.notes) - len(notes)} more with --all."]
+    _print(console, "\n".join([*lines, *shown]), [curves, *requested(comparison)])
 
 
 def _wrapped(texts: Sequence[str]) -> Iterator[str]:

@@ -102,12 +102,12 @@ def _weights(group_size: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _rates(divergence: str, group_size: int | None, before: np.ndarray, beta: float) -> np.ndarray:
-    """The validity that a run reaches from its base, by the inverse of the base rate.
+    """The pass rate that a run reaches from its base, by the inverse of the base rate.
 
-    The base rate from which mu is stationary is explicit and lies below mu, so that validity rises from a
+    The base rate from which mu is stationary is explicit and lies below mu, so that pass rate rises from a
     base rate to the first mu whose base rate is as high: the inverse of its running maximum, read off on a
-    fine grid (to .001 where rates leave zero, else to 1e-5). `stationary.validity_at` and
-    `stationary.normalised_validity_at` find the same by roots. Source: ours, entries `sequence_penalties`,
+    fine grid (to .001 where rates leave zero, else to 1e-5). `stationary.pass_rate_at` and
+    `stationary.normalised_pass_rate_at` find the same by roots. Source: ours, entries `sequence_penalties`,
     `group_advantages`.
     """
     log_odds, mu, failed, weight = _weights(group_size)

@@ -1,4 +1,4 @@
-"""A confrontation in sentences of a line each, and in tables."""
+"""A comparison in sentences of a line each, and in tables."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ from .pass_at_k import PassCurves, SampleNeeded, shown_ks
 from .prompts import ChangedPrompt
 
 if TYPE_CHECKING:
-    from .confrontation import Confrontation
+    from .comparison import Comparison
 
 _SHOWN, MOST_KS = 12, 7
 """The most prompts of a kind, and k, that a table shows."""
@@ -19,26 +19,26 @@ _LONGEST_ID, _LONGEST_NAME = 60, 24
 _SIGNS = {1: "better", 0: "unsure", -1: "worse"}
 
 
-def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
+def sentences(comparison: "Comparison") -> tuple[str, ...]:
     r"""What was compared, Pass@k, which prompts and answers are left, which policy, what a fall is made of.
 
-    Parameters: `confrontation`, from `confront`. Returns sentences, of a terminal's line each.
+    Parameters: `comparison`, from `compare`. Returns sentences, of a terminal's line each.
 
-    >>> print(*sentences(confrontation), sep="\n")  # doctest: +SKIP
+    >>> print(*sentences(comparison), sep="\n")  # doctest: +SKIP
     """
-    first = (_head(confrontation), *_pass_at_k(confrontation.curves), _solved_prompts(confrontation))
-    left = (*_consensus(confrontation.consensus), *_answers_left(confrontation.answers_left))
-    left = (*left, *_uniform_groups(confrontation.groups))
-    return (*first, *left, *_closest_policy(confrontation), _fall(confrontation))
+    first = (_head(comparison), *_pass_at_k(comparison.curves), _solved_prompts(comparison))
+    left = (*_consensus(comparison.consensus), *_answers_left(comparison.answers_left))
+    left = (*left, *_uniform_groups(comparison.groups))
+    return (*first, *left, *_closest_policy(comparison), _fall(comparison))
 
 
-def _head(confrontation: "Confrontation") -> str:
+def _head(comparison: "Comparison") -> str:
     """What is compared, and by which columns."""
-    answers = " to ".join(map(str, sorted({*confrontation.answers})))
-    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
-    head = f"{run} against {base}: {confrontation.prompts} prompts"
+    answers = " to ".join(map(str, sorted({*comparison.answers})))
+    run, base = (shortened(side.name, _LONGEST_NAME) for side in (comparison.run, comparison.base))
+    head = f"{run} against {base}: {comparison.prompts} prompts"
     head += f", {answers} answer{'s' * (answers != '1')} to each"
-    columns = dict.fromkeys((confrontation.run.columns, confrontation.base.columns))
+    columns = dict.fromkeys((comparison.run.columns, comparison.base.columns))
     return f"{'; '.join(filter(None, (head, *map(shortened, columns))))}."
 
 
@@ -68,9 +68,9 @@ def _sign(curves: PassCurves, k: int) -> str:
     return _SIGNS[(k in curves.better) - (k in curves.worse)]
 
 
-def _solved_prompts(confrontation: "Confrontation") -> str:
-    solved = confrontation.solved
-    unsolved = confrontation.prompts - solved.solved_by_base
+def _solved_prompts(comparison: "Comparison") -> str:
+    solved = comparison.solved
+    unsolved = comparison.prompts - solved.solved_by_base
     lost = f"{solved.lost} of {solved.solved_by_base} solved prompts lost"
     new = f"{solved.gained} of {unsolved} others gained"
     if solved.retained_unchanged is not None:
@@ -111,42 +111,42 @@ def _uniform_groups(groups: UniformGroups | None) -> Iterator[str]:
         yield f"Groups of {groups.size} all correct or all incorrect: {shares}."
 
 
-def _closest_policy(confrontation: "Confrontation") -> Iterator[str]:
+def _closest_policy(comparison: "Comparison") -> Iterator[str]:
     """The closest optimum, how far from fitting; why none, where it is rejected or not identified."""
-    reason = _no_closest_policy(confrontation)
-    if reason or confrontation.best is None:
+    reason = _no_closest_policy(comparison)
+    if reason or comparison.best is None:
         yield reason
         return
-    best = confrontation.best
+    best = comparison.best
     policy = best.policy.replace(", advantages std-normalised (groups of ", ", std-normalised (G = ")
     policy = policy.replace(", advantages", ",")
     beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
     yield f"Closest KL-regularised optimum: {policy}{beta}."
     behind = f"{-best.held_out.value:.2g} nats a prompt behind a shift of each prompt's own"
-    rank = "none predicts better" if best == confrontation.policies[0] else behind
+    rank = "none predicts better" if best == comparison.policies[0] else behind
     yield f"On answers held out {rank}; of a run without a KL it is no cause."
 
 
-def _no_closest_policy(confrontation: "Confrontation") -> str:
+def _no_closest_policy(comparison: "Comparison") -> str:
     """Why no stationary policy is named; empty where one is."""
-    shift = confrontation.gain
-    if confrontation.single:
+    shift = comparison.gain
+    if comparison.single:
         return "One answer a prompt gives only means: no KL-regularised optimum is identified."
     if not shift.identified:
         finite = shift.informative and abs(shift.pooled.value) < float("inf")
         why = "every prompt says the same" if finite else "at every prompt one is always correct, or never"
         return f"No KL optimum is identified: {why}."
-    if confrontation.best is None:
+    if comparison.best is None:
         return f"No change is not rejected ({p_value_text(shift.p_no_change)}): no optimum is fitted."
-    if confrontation.best.rejected:
+    if comparison.best.rejected:
         return "No single KL-regularised optimum fits: prompts move by amounts of their own."
     return ""
 
 
-def _fall(confrontation: "Confrontation") -> str:
+def _fall(comparison: "Comparison") -> str:
     # From k beyond half the answers on, whoever is solved at all counts nearly as one.
-    most = max(confrontation.answers[0], confrontation.curves.k[-1])
-    half = [part for part in confrontation.parts if 2 * part.k <= most] or list(confrontation.parts)
+    most = max(comparison.answers[0], comparison.curves.k[-1])
+    half = [part for part in comparison.parts if 2 * part.k <= most] or list(comparison.parts)
     least = min(half, key=lambda part: part.change.value)
     if least.change.high >= 0:
         return "No fall of Pass@k is established at the k of the table."
@@ -169,8 +169,8 @@ def curve_table(curves: PassCurves, most: int = MOST_KS) -> Table:
     return Table.from_rows(("k", "base", "trained", "change", "trained is"), rows, title)
 
 
-def _shift_table(confrontation: "Confrontation") -> Table:
-    solved, shift = confrontation.solved, confrontation.gain
+def _shift_table(comparison: "Comparison") -> Table:
+    solved, shift = comparison.solved, comparison.gain
     pooled = shift.pooled if shift.identified else None
     rows = (
         ("share kept of prompts that the base solves", solved.retained, solved.retained_unchanged),
@@ -184,37 +184,37 @@ def _shift_table(confrontation: "Confrontation") -> Table:
     return Table.from_rows(("prompts", "run", "if unchanged"), identified, "Prompts")
 
 
-def tables(confrontation: "Confrontation") -> list[Table]:
+def tables(comparison: "Comparison") -> list[Table]:
     """Pass@k and what its change is made of, prompts, policies, KL, further measures: those with rows."""
     alone = "(this k alone)"
     return _with_rows(
-        curve_table(confrontation.curves),
+        curve_table(comparison.curves),
         Table.from_rows(
             ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
-            ((p.k, p.change, p.solved_set, p.narrowing) for p in confrontation.parts),
+            ((p.k, p.change, p.solved_set, p.narrowing) for p in comparison.parts),
             "What the change of Pass@k is made of",
         ),
-        _shift_table(confrontation),
+        _shift_table(comparison),
         Table.from_rows(
             ("KL-regularised optimum", "beta", "held-out answers, nats a prompt below the best"),
-            ((x.policy, x.beta, x.held_out) for x in confrontation.policies),
+            ((x.policy, x.beta, x.held_out) for x in comparison.policies),
             "KL-regularised optima",
         ),
-        _moved_table("fell", confrontation.fell),
-        _moved_table("rose", confrontation.rose),
-        _kl_table(confrontation),
-        *requested(confrontation, everything=True),
+        _moved_table("fell", comparison.fell),
+        _moved_table("rose", comparison.rose),
+        _kl_table(comparison),
+        *requested(comparison, everything=True),
     )
 
 
-def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
+def requested(comparison: "Comparison", everything: bool = False) -> list[Table]:
     """What is printed because it was asked for: Pass@k by category, power; or every measure."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
-    measures = (*confrontation.measures, *confrontation.consensus)
+    measures = (*comparison.measures, *comparison.consensus)
     shown = (m for m in measures if everything or m.on_request)
     rows = ((m.name, m.prompts, m.base, m.run, m.change) for m in shown)
-    by_difference = groupby(confrontation.needed, key=lambda line: (line.difference, line.k))
-    power = [_power_table([*lines], confrontation.prompts) for _, lines in by_difference]
+    by_difference = groupby(comparison.needed, key=lambda line: (line.difference, line.k))
+    power = [_power_table([*lines], comparison.prompts) for _, lines in by_difference]
     return _with_rows(Table.from_rows(head, rows, "Further measures"), *power)
 
 
@@ -235,8 +235,8 @@ def _with_rows(*tables: Table) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _kl_table(confrontation: "Confrontation") -> Table:
-    spent = confrontation.spending
+def _kl_table(comparison: "Comparison") -> Table:
+    spent = comparison.spending
     if spent is None:
         return Table((), ())
     parts = {

@@ -101,4 +101,4 @@ def update(
 
 def reward_less(baseline: str) -> Advantage:
     """The reward less a baseline, by its name in BASELINES."""
-    return lambda verdicts, validity: verdicts - BASELINES[baseline](validity)
+    return lambda verdicts, pass_rate: verdicts - BASELINES[baseline](pass_rate)

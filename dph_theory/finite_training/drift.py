@@ -84,10 +84,10 @@ def drift_deviation(
     share = invalid / (invalid + valid)
     start, stop = logit(low), logit(high)
     z, width = _nodes(start, stop)
-    validity = expit(z)
-    left = (1 - BASELINES[baseline](validity)) ** 2 * (1 + np.exp(z))
+    pass_rate = expit(z)
+    left = (1 - BASELINES[baseline](pass_rate)) ** 2 * (1 + np.exp(z))
     if group_size is not None:
-        left = _normalised(validity, group_size, answers, baseline)
+        left = _normalised(pass_rate, group_size, answers, baseline)
     # In log odds z the variance is (2 eta g/N) int e^{2g(z_T - z)} (1-c)^2 (1 + e^z) dz.
     power = np.exp(2 * add_axes(share, 1) * (add_axes(stop, 1) - z))
     variance = 2 * step * share / answers * (width * power * left).sum(axis=-1)
@@ -172,7 +172,7 @@ def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
     return add_axes(start, 1) + length * unit, length * np.tile(weights / 2, _PANELS) / _PANELS
 
 
-def _normalised(validity: Values, group_size: int, answers: Values, baseline: str) -> Values:
+def _normalised(pass_rate: Values, group_size: int, answers: Values, baseline: str) -> Values:
     """E[A^2 | v=1]/alpha_G (1 + e^z), A the advantage of GRPO."""
     integers("group_size", group_size, at_least=2)
     uneven = np.asarray(answers) % group_size != 0
@@ -186,8 +186,8 @@ def _normalised(validity: Values, group_size: int, answers: Values, baseline: st
     # A correct answer's advantage where so many of the others are correct; 0 in a group of equal rewards.
     spread = np.sqrt(np.maximum(right * (size - right), 0) / (size * (size - 1)))
     squared = np.divide((1 - right / size), spread, out=np.zeros(size), where=spread > 0) ** 2
-    mean_square = (success_weights(size - 1, validity) * squared).sum(axis=-1)
-    return mean_square / group_weight(size, validity) / (1 - validity)
+    mean_square = (success_weights(size - 1, pass_rate) * squared).sum(axis=-1)
+    return mean_square / group_weight(size, pass_rate) / (1 - pass_rate)
 
 
 def stationary_spread(

@@ -120,7 +120,7 @@ class Objective:
 
     @property
     def stationary_arguments(self) -> Mapping[str, Any]:
-        """The arguments of `stationary.normalised_validity_at` beside the base rates.
+        """The arguments of `stationary.normalised_pass_rate_at` beside the base rates.
 
         Of a group whose size is not said, answers less the others weigh as those of any; without a KL any
         divergence stands there.
@@ -141,4 +141,4 @@ class Objective:
         # Means over each answer have a stationary policy of their own where lengths differ (entries
         # `updates_and_means`).
         equal = " of answers of one length" if self.reduction == ANSWERS else ""
-        return f"{self.term.stationary_kl}, where one token{equal} decides validity"
+        return f"{self.term.stationary_kl}, where one token{equal} decides pass rate"

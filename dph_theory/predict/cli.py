@@ -16,7 +16,7 @@ _COUNT = click.IntRange(min=1)
 @click.command(name="predict", short_help="Predict what a run's settings will do.")
 @click.argument("config", metavar="CONFIG|TRAINER")
 @click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--counts", type=_FILE, help="Counts of the base by prompt, as `dph confront` reads them.")
+@click.option("--counts", type=_FILE, help="Counts of the base by prompt, as `dph compare` reads them.")
 @terminal.counts_options
 @click.option("--base-rates", type=_FILE, help="Pass rates of the base: JSON, a list or by prompt.")
 @click.option("--trainer", help="Trainer of the file, if its names do not show it.")

@@ -22,7 +22,7 @@ _TIMES = np.concatenate([[0.0], np.geomspace(1e-2, 9e5, 161)])
 
 @dataclass(frozen=True)
 class PromptPrediction:
-    """One prompt: its base rate, `validity` (the pass rate reached from the base), and other stable ones.
+    """One prompt: its base rate, `pass_rate` (the pass rate reached from the base), and other stable ones.
 
     `on_the_way`: after the steps asked for; None where none were. `time`: steps times the effective
     logit step after which it is `MOST_OF_THE_WAY` there; None where it stays, or is not within a million.
@@ -32,7 +32,7 @@ class PromptPrediction:
 
     id: str
     base_rate: float
-    validity: float
+    pass_rate: float
     other_validities: tuple[float, ...]
     on_the_way: float | None
     time: float | None
@@ -45,7 +45,7 @@ class Prediction(Shown):
     configuration: Configuration
     prompts: tuple[PromptPrediction, ...]
     mean_base_rate: float
-    mean_validity: float
+    mean_pass_rate: float
 
     def summary(self) -> str:
         """The settings, what they converge to, and the mean pass rate."""
@@ -54,15 +54,15 @@ class Prediction(Shown):
             f"{run.trainer} {run.version}, {run.penalty}, groups of {run.objective.group_size}: "
             f"{run.stationary_kl}.\n"
             f"The mean pass rate over {len(self.prompts)} prompts goes from {self.mean_base_rate:.3f} to "
-            f"{self.mean_validity:.3f}."
+            f"{self.mean_pass_rate:.3f}."
         )
 
     def tables(self) -> list[Table]:
         """Each prompt's pass rates."""
         rows = []
         for prompt in self.prompts:
-            also_stable = ", ".join(f"{validity:.4g}" for validity in prompt.other_validities)
-            rows.append((prompt.base_rate, prompt.on_the_way, prompt.validity, also_stable or None))
+            also_stable = ", ".join(f"{pass_rate:.4g}" for pass_rate in prompt.other_validities)
+            rows.append((prompt.base_rate, prompt.on_the_way, prompt.pass_rate, also_stable or None))
         return [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
 
 
@@ -92,7 +92,7 @@ def predict(
     Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`.
 
     >>> from dph_theory.predict import configuration_of
-    >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_validity, 4)
+    >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_pass_rate, 4)
     0.9755
     """
     from ..stationary import effective_beta
@@ -116,7 +116,7 @@ def predict(
     by_rate = {rate: flow.prompt(rate) for rate in np.unique(rates).tolist()}
     names = list(by_prompt) or [f"prompt {i + 1}" for i in range(rates.size)]
     prompts = tuple(replace(by_rate[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
-    mean = float(np.mean([prompt.validity for prompt in prompts]))
+    mean = float(np.mean([prompt.pass_rate for prompt in prompts]))
     return Prediction(configuration, prompts, float(rates.mean()), mean)
 
 
@@ -157,7 +157,7 @@ class _PromptFlow:
         return self.objective["beta"] > 0 and run.mixed_only and run.of_tokens
 
     def _ends(self, rate: float) -> list[float]:
-        """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
+        """The stable pass rates, the one reached first; 1 where a clamp lets the wrong answers go."""
         from ..stationary import normalised_validities
 
         if not self.objective["beta"]:
@@ -165,8 +165,8 @@ class _PromptFlow:
         term = self.configuration.objective.term
         edge = np.exp(-np.inf if term is None else term.released_below)
         roots = normalised_validities(rate, **self.objective, mixed_only=self._mixed_only)
-        stable = [root.validity for root in roots if root.stable]
-        return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
+        stable = [root.pass_rate for root in roots if root.stable]
+        return [1.0 if (1 - pass_rate) / (1 - rate) < edge else pass_rate for pass_rate in stable]
 
     def _along(self, rate: float, times: np.ndarray) -> np.ndarray:
         """The pass rate at these times."""

@@ -98,7 +98,7 @@ class PredictionReport:
             sentences.append(f"Read: {self.source}.")
         after = "dph transfer --help  # measures your prompts; then add --transfer"
         if self.forecast:
-            after = "dph confront --help  # once trained: what changed, by counts of both"
+            after = "dph compare --help  # once trained: what changed, by counts of both"
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
         return [*lines, f"Next: {next_command or after}"]
 
@@ -111,7 +111,7 @@ class PredictionReport:
             return
         heads = ["base now", *([f"after {self.steps} steps"] if self.steps else []), "in the end"]
         yield _row("each prompt by itself", heads)
-        now, later = prediction.mean_base_rate, [prediction.mean_validity]
+        now, later = prediction.mean_base_rate, [prediction.mean_pass_rate]
         on_the_way = [prompt.on_the_way for prompt in prediction.prompts if prompt.on_the_way is not None]
         if on_the_way:
             later.insert(0, float(np.mean(on_the_way)))
@@ -204,7 +204,7 @@ def _uniform_groups(run: Configuration, prediction: Prediction, base: Base) -> s
     if run.objective.coefficient:
         gradient = "left out" if run.objective.mixed_only else "the KL acts alone"
     now = base.uniform_share(size)
-    end = uniform_share(np.array([prompt.validity for prompt in prediction.prompts]), size).mean()
+    end = uniform_share(np.array([prompt.pass_rate for prompt in prediction.prompts]), size).mean()
     begins = "" if now is None else f"{now:.3f} now, "
     return f"Groups of {size} with equal rewards ({gradient}): {begins}{end:.3f} in the end."
 
@@ -220,7 +220,7 @@ def _when(prediction: Prediction, step: float | None) -> str:
         return ""  # No step's size, no count of steps.
     times = [prompt.time for prompt in prediction.prompts if prompt.time is not None]
     if not times:
-        stay = all(prompt.validity == prompt.base_rate for prompt in prediction.prompts)
+        stay = all(prompt.pass_rate == prompt.base_rate for prompt in prediction.prompts)
         return "No prompt moves." if stay else ""
     middle, last = float(np.median(times)), max(times)
     half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / step, last / step))
@@ -238,7 +238,7 @@ def by_prompt(prediction: Prediction) -> Table:
     }
     if any(prompt.on_the_way is not None for prompt in firsts):
         columns["by then"] = [shown(prompt.on_the_way or 0.0, prompt.base_rate) for prompt in firsts]
-    columns["the end"] = [shown(prompt.validity, prompt.base_rate) for prompt in firsts]
+    columns["the end"] = [shown(prompt.pass_rate, prompt.base_rate) for prompt in firsts]
     if any(prompt.other_validities for prompt in firsts):
         columns["also stable"] = [", ".join(map(shown, prompt.other_validities)) or "-" for prompt in firsts]
     return Table.from_rows([*columns], zip(*columns.values(), strict=True))

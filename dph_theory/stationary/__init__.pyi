@@ -6,9 +6,9 @@ from .limits import filtered_policy as filtered_policy
 from .limits import locally_filtered as locally_filtered
 from .limits import token_forward_limit as token_forward_limit
 from .normalised import StationaryValidity as StationaryValidity
+from .normalised import normalised_pass_rate_at as normalised_pass_rate_at
 from .normalised import normalised_policy as normalised_policy
 from .normalised import normalised_validities as normalised_validities
-from .normalised import normalised_validity_at as normalised_validity_at
 from .normalised import several_policies_below as several_policies_below
 from .response import best_response as best_response
 from .sampled import best_beta as best_beta
@@ -20,11 +20,11 @@ from .sampled import tempered as tempered
 from .sampled import truncated as truncated
 from .sequence import beta_at as beta_at
 from .sequence import effective_beta as effective_beta
+from .sequence import pass_rate_at as pass_rate_at
 from .sequence import sequence_policy as sequence_policy
-from .sequence import validity_at as validity_at
 from .token import answer_probabilities as answer_probabilities
 from .token import policy_divergence as policy_divergence
 from .token import policy_excess_kl as policy_excess_kl
-from .token import policy_pass_rate as policy_pass_rate
+from .token import table_pass_rate as table_pass_rate
 from .token import token_policy as token_policy
 from .token import valid_answer_shares as valid_answer_shares

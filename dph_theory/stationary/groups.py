@@ -38,40 +38,40 @@ r minus the others' mean ("leave_one_out"); the sample std ("std", as in GRPO) o
 ("population_std"); the mean ("mean", as in MaxRL)."""
 
 
-def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
-    """alpha_G(V) = E[A | v=1] - E[A | v=0] at pass rate V, shape of `validity` in [0, 1], exact.
+def group_weight(group_size: int, pass_rate: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
+    """alpha_G(V) = E[A | v=1] - E[A | v=0] at pass rate V, shape of `pass_rate` in [0, 1], exact.
 
     "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
     (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
     adds 1e-4 to the std). Raises ValueError for a group below two, or a scale that is not one of
     `SCALES`. Source: ours, entries `group_advantages`.
     """
-    gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
-    return (success_weights(group_size - 1, validity) * gains).sum(axis=-1)
+    gains, pass_rate = _gains(group_size, scale, epsilon), probability("pass_rate", pass_rate)
+    return (success_weights(group_size - 1, pass_rate) * gains).sum(axis=-1)
 
 
-def group_weight_slope(group_size: int, validity: Scalars, scale: str = "std") -> Values:
-    """d alpha_G/dV, shape of `validity`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
+def group_weight_slope(group_size: int, pass_rate: Scalars, scale: str = "std") -> Values:
+    """d alpha_G/dV, shape of `pass_rate`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
     rise = np.diff(_gains(group_size, scale, 0.0))
-    chance = success_weights(group_size - 2, probability("validity", validity))
+    chance = success_weights(group_size - 2, probability("pass_rate", pass_rate))
     return (group_size - 1) * (chance * rise).sum(axis=-1)
 
 
-def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> Values:
+def group_objective(group_size: int, pass_rate: Scalars, scale: str = "std") -> Values:
     """J_G(V), the integral of alpha_G from 0 to V: what the advantage maximises on a prompt.
 
     "mean" (MaxRL): sum_{k=1}^{G-1} pass@k/k, pass@k = 1 - (1-V)^k. Shapes and errors as in `group_weight`.
     Source: ours, entries `group_advantages`.
     """
-    gains, validity = _gains(group_size, scale, 0.0), probability("validity", validity)
+    gains, pass_rate = _gains(group_size, scale, 0.0), probability("pass_rate", pass_rate)
     correct = np.arange(group_size)
     # The integral of a binomial probability is an incomplete beta function over G.
-    parts = special.betainc(correct + 1, group_size - correct, add_axes(validity, 1)) / group_size
+    parts = special.betainc(correct + 1, group_size - correct, add_axes(pass_rate, 1)) / group_size
     return (parts * gains).sum(axis=-1)
 
 
-def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
-    """How often a correct answer's group has an incorrect one, and the reverse, each shaped as `validity`.
+def mixed_share(group_size: int, pass_rate: Scalars) -> tuple[Values, Values]:
+    """How often a correct answer's group has an incorrect one, and the reverse, each shaped as `pass_rate`.
 
     1 - V^(G-1) and 1 - (1-V)^(G-1): what answers keep of their KL where groups whose rewards are all equal
     are left out with it. ValueError for a group below two.
@@ -82,10 +82,10 @@ def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
     Source: ours, entries `group_advantages`.
     """
     _gains(group_size, "none", 0.0)
-    validity = probability("validity", validity)
+    pass_rate = probability("pass_rate", pass_rate)
     trials = group_size - 1
     with np.errstate(divide="ignore"):
-        return -np.expm1(trials * np.log(validity)), -np.expm1(trials * np.log1p(-validity))
+        return -np.expm1(trials * np.log(pass_rate)), -np.expm1(trials * np.log1p(-pass_rate))
 
 
 def success_weights(trials: int, rate: Values) -> np.ndarray:

@@ -18,7 +18,7 @@ from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
 from .response import require_smooth, slope
 from .sequence import pass_rate_drive
-from .token import PolicySolver, Tables, policy_pass_rate, token_policy
+from .token import PolicySolver, Tables, table_pass_rate, token_policy
 
 _GRID = 4001
 """Points at which a change of sign is looked for, evenly spread in logit V."""
@@ -33,7 +33,7 @@ class StationaryValidity(NamedTuple):
     def __repr__(self) -> str:
         return readable(self)
 
-    validity: float
+    pass_rate: float
     stable: bool
 
 
@@ -108,7 +108,7 @@ def several_policies_below(group_size: int, scale: str = "std") -> float:
     return float(expit(start.max()))
 
 
-def normalised_validity_at(
+def normalised_pass_rate_at(
     base_rate: Scalars,
     beta: Scalars,
     group_size: int,
@@ -130,11 +130,11 @@ def normalised_validity_at(
         if a in (0.0, 1.0):
             return a
         roots = normalised_validities(a, b, group_size, scale, divergence)
-        below = [root for root in roots if root.validity <= s]
+        below = [root for root in roots if root.pass_rate <= s]
         # The nearest root below attracts if it is stable; if it is unstable, the one above does.
-        if below and (below[-1].stable or below[-1].validity == s):
-            return below[-1].validity
-        return roots[len(below)].validity
+        if below and (below[-1].stable or below[-1].pass_rate == s):
+            return below[-1].pass_rate
+        return roots[len(below)].pass_rate
 
     settings = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
     # Rates from counts repeat: each different case is solved once.
@@ -198,9 +198,9 @@ def normalised_policy(
         """How far above V the pass rate at beta/alpha_G(V) lies."""
         mu = expit(np.asarray(log_odds))
         weight = group_weight(group_size, mu, scale)
-        return policy_pass_rate(solve(base, valid, beta / weight), valid, end) - mu
+        return table_pass_rate(solve(base, valid, beta / weight), valid, end) - mu
 
-    mu = policy_pass_rate(base, valid, end) if start is None else np.asarray(start)
+    mu = table_pass_rate(base, valid, end) if start is None else np.asarray(start)
     if 0 < mu < 1:
         aim = FARTHEST_LOGIT if rise(logit(mu)) > 0 else -FARTHEST_LOGIT
         grid = _with_folds(rise, np.linspace(logit(mu), aim, _TREE_GRID))

@@ -20,7 +20,7 @@ def sequence_policy(
     """The maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
 
     u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0) for
-    every f, which decides the pass rate alone (`validity_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
+    every f, which sets the pass rate alone (`pass_rate_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
     base: a list, entry t of shape (*batch, V, ..., V) with t+1 trailing axes; valid: (*batch, V, ..., V);
     beta > 0: (*batch). Returns tables of the base's shapes; prefixes without mass keep the base's.
     Source: reverse KL, dymetman2026binary; ours, entries `sequence_penalties`.
@@ -36,7 +36,7 @@ def sequence_policy(
     return conditionals(tilted, setting.length, setting.base)
 
 
-def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
+def pass_rate_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
     """The pass rate mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
 
     mu = 1 where that has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 + 1/beta.
@@ -50,30 +50,30 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
     return respond(masses, np.array([1.0, 0.0]), beta, divergence).policy[..., 0]
 
 
-def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
-    """The beta at which a base rate A1 is raised to that pass rate: the inverse of `validity_at`.
+def beta_at(base_rate: Scalars, pass_rate: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
+    """The beta at which a base rate A1 is raised to that pass rate: the inverse of `pass_rate_at`.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < `validity` < 1; a pass rate of 1 is allowed
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < `pass_rate` < 1; a pass rate of 1 is allowed
     where f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries
     `sequence_penalties`.
     """
     require_smooth(divergence)
-    base_rate, validity = open_rate("base_rate", base_rate), probability("validity", validity)
-    require_common_shape(base_rate=base_rate, validity=validity)
+    base_rate, pass_rate = open_rate("base_rate", base_rate), probability("pass_rate", pass_rate)
+    require_common_shape(base_rate=base_rate, pass_rate=pass_rate)
     floor = slope_at_zero(divergence)
-    bad = (validity <= base_rate) | ((validity == 1) & np.isinf(floor))
+    bad = (pass_rate <= base_rate) | ((pass_rate == 1) & np.isinf(floor))
     if bad.any():
-        raise argument_error("validity", first_bad(validity, bad), "above the base rate, and below one")
-    return 1 / pass_rate_drive(base_rate, validity, divergence)
+        raise argument_error("pass_rate", first_bad(pass_rate, bad), "above the base rate, and below one")
+    return 1 / pass_rate_drive(base_rate, pass_rate, divergence)
 
 
-def pass_rate_drive(base_rate: Values, validity: Values, divergence: FDivergence) -> Values:
+def pass_rate_drive(base_rate: Values, pass_rate: Values, divergence: FDivergence) -> Values:
     """f'(mu/A1) - f'((1-mu)/A0), which a stationary policy of pass rate mu balances against 1/beta."""
     with np.errstate(divide="ignore"):
-        failed = np.log1p(-validity) - np.log1p(-base_rate)
-    low = slope(divergence, np.where(validity < 1, failed, 0.0))
-    low = np.where(validity < 1, low, slope_at_zero(divergence))
-    return slope(divergence, np.log(validity) - np.log(base_rate)) - low
+        failed = np.log1p(-pass_rate) - np.log1p(-base_rate)
+    low = slope(divergence, np.where(pass_rate < 1, failed, 0.0))
+    low = np.where(pass_rate < 1, low, slope_at_zero(divergence))
+    return slope(divergence, np.log(pass_rate) - np.log(base_rate)) - low
 
 
 @cache

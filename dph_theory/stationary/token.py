@@ -113,7 +113,7 @@ def policy_divergence(
     return divergence(_flat("policy", policy, end), _flat("reference", reference, end))
 
 
-def policy_pass_rate(policy: Tables, valid: Array, end: int | None = None) -> Values:
+def table_pass_rate(policy: Tables, valid: Array, end: int | None = None) -> Values:
     """The probability of a valid answer, (*batch)."""
     checked = tree(policy, valid, end, name="policy")
     axes = tuple(range(-checked.length, 0))
@@ -205,13 +205,13 @@ def answer_mean_policy(
     parts = [*setting.base, setting.valid.astype(float)]
     flats = [flat(part, part.ndim - len(batch)) for part in parts]
 
-    def policy_at(validity: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
+    def policy_at(pass_rate: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
         """The stationary policy if the baseline were that pass rate, for (k, ...) trees."""
         *tables, verdicts = (
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
         weights = np.broadcast_to(weight, verdicts.shape)
-        values = weights * (verdicts - add_axes(validity, setting.length))
+        values = weights * (verdicts - add_axes(pass_rate, setting.length))
         policy: list[np.ndarray] = []
         for base in reversed(tables):
             response = weighed_response(base, values, add_axes(beta, base.ndim - 1) * weights, divergence)
@@ -219,14 +219,14 @@ def answer_mean_policy(
             values, weights = ((response * part).sum(axis=-1) for part in (values, weights))
         return policy
 
-    def shortfall(validity: np.ndarray, *rows: np.ndarray) -> np.ndarray:
+    def shortfall(pass_rate: np.ndarray, *rows: np.ndarray) -> np.ndarray:
         """By how much its pass rate falls short of the baseline; it rises in the baseline."""
-        policy = policy_at(validity, rows[:-1], rows[-1][..., 0])
-        return validity - (flat(joint(policy), setting.length) * rows[-2]).sum(axis=-1)
+        policy = policy_at(pass_rate, rows[:-1], rows[-1][..., 0])
+        return pass_rate - (flat(joint(policy), setting.length) * rows[-2]).sum(axis=-1)
 
-    validity = rising_root(shortfall, np.zeros(batch), np.ones(batch), *flats, setting.beta[..., None])
+    pass_rate = rising_root(shortfall, np.zeros(batch), np.ones(batch), *flats, setting.beta[..., None])
     rows = [part.reshape(-1, part.shape[-1]) for part in flats]
-    policy = policy_at(validity.ravel(), rows, setting.beta.ravel())
+    policy = policy_at(pass_rate.ravel(), rows, setting.beta.ravel())
     return [masses.reshape(table.shape) for masses, table in zip(policy, setting.base, strict=True)]
 
 

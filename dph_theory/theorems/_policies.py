@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..binary_reward import tilted, valid_mass
+from ..binary_reward import pass_rate, tilted
 from ..divergences import FORWARD_KL
 from ..numeric.elementary import Values, add_axes, masked
 from ..verification.charts import chart, example, log_uniform, masks, simplex
@@ -33,7 +33,7 @@ def chosen_member(chosen: Values, family: Values) -> Values:
 def moved_onto_valid(policy: Values, valid: Values) -> Values:
     """The policy with its invalid mass moved to the first, valid outcome: it runs over all on Y1."""
     first = np.arange(policy.shape[-1]) == 0
-    return masked(policy, valid) + masked(add_axes(valid_mass(policy, ~valid), 1), first)
+    return masked(policy, valid) + masked(add_axes(pass_rate(policy, ~valid), 1), first)
 
 
 def entropy(policy: Values) -> Values:

@@ -180,7 +180,7 @@ def _shared(policy: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray
     return policy, success, rho
 
 
-def update_moments(group_size: int, validity: Scalars, scale: str = "std") -> tuple[Values, Values]:
+def update_moments(group_size: int, pass_rate: Scalars, scale: str = "std") -> tuple[Values, Values]:
     """Mean and variance of a group's update of a prompt's log odds, (1/G) sum_i A_i (v_i - V); by all counts.
 
     The mean is alpha_G(V) V (1-V). Over its square the second moment is about 1/(G V) where successes are
@@ -191,10 +191,10 @@ def update_moments(group_size: int, validity: Scalars, scale: str = "std") -> tu
     >>> [round(float(variance / mean**2), 3) for mean, variance in moments]
     [2.167, 2.012, 1.983]
     """
-    mean = group_weight(group_size, validity, scale) * np.multiply(validity, np.subtract(1, validity))
+    mean = group_weight(group_size, pass_rate, scale) * np.multiply(pass_rate, np.subtract(1, pass_rate))
     correct = np.arange(1, group_size)
     updates = correct * (group_size - correct) / group_size**2 / SCALES[scale](correct, group_size)
-    chances = success_weights(group_size, probability("validity", validity))[..., 1:-1]
+    chances = success_weights(group_size, probability("pass_rate", pass_rate))[..., 1:-1]
     return mean, (chances * updates**2).sum(axis=-1) - mean**2
 
 

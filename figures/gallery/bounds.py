@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from dph_theory import TabularMDP, filtered, rehearsal_guarantee, valid_mass
+from dph_theory import TabularMDP, filtered, pass_rate, rehearsal_guarantee
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, FDivergence, alpha_divergence
 from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 from dph_theory.support.table import Table
@@ -63,7 +63,7 @@ def numbers(records: Records) -> dict[str, Any]:
         "crossings": [brentq(lambda p: overshoot(GAMMA, p, PEF), *P[i : i + 2], xtol=1e-13) for i in turns],
         "at old": {name: float(overshoot(GAMMA, OLD, PEF, d)) for name, d in DIVERGENCES.items()},
         "leads": {gamma: (1 - gamma) * overshoot(gamma, OLD, OLD + LEADS) for gamma in GAMMAS},
-        "rates": {name: valid_mass(path, VALID) for name, path in paths.items()},
+        "rates": {name: pass_rate(path, VALID) for name, path in paths.items()},
         "guarantees": {name: rehearsal_guarantee(FORWARD_KL(path, target)) for name, path in paths.items()},
     }
 

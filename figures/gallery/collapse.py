@@ -20,8 +20,8 @@ from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 NEEDS = ("collapse",)
 FAMILY = "homogeneous"
 """The same transitions at all positions: the family that is drawn; the table has both."""
-MEASURES = {"effective": "effective words", "coverage": "coverage", "validity": "pass rate"}
-DRAWN = {"effective": "effective number of valid words", "validity": "pass rate"}
+MEASURES = {"effective": "effective words", "coverage": "coverage", "pass_rate": "pass rate"}
+DRAWN = {"effective": "effective number of valid words", "pass_rate": "pass rate"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def numbers(records: Records) -> dict[str, Any]:
     reference = records.results("collapse")["reference"]
     return {
         "fits": pd.DataFrame(reference["fits"]),
-        "target": {"effective": reference["target"]["effective"], "coverage": 1.0, "validity": 1.0},
+        "target": {"effective": reference["target"]["effective"], "coverage": 1.0, "pass_rate": 1.0},
         "jumps": pd.DataFrame(reference["leaps"]),
     }
 
@@ -89,4 +89,4 @@ def claim(numbers: dict[str, Any]) -> bool:
     best, _, covering = family_fits(numbers, FAMILY)
     reverse, forward = best.iloc[-1], covering.iloc[-1]
     more = forward.effective > np.e > 1.01 > reverse.effective and forward.coverage > reverse.coverage
-    return bool(more and forward.validity < reverse.validity)
+    return bool(more and forward.pass_rate < reverse.pass_rate)

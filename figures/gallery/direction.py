@@ -31,7 +31,7 @@ PENALISED = {"none": "DAPO", "k3": "RKL", "k3_corrected": "reverse KL"}
 PARTS = ("change", "low", "high")
 SIZES = {True: 3.0, False: 6.0}
 """Of a mark, by whether it has the least coefficient."""
-MEASURES = {"validity": "Pass@1", "pass_at_16": "Pass@16"}
+MEASURES = {"pass_rate": "Pass@1", "pass_at_16": "Pass@16"}
 
 
 def numbers(records: Records) -> pd.DataFrame:

@@ -45,7 +45,7 @@ def numbers(records: Records) -> pd.DataFrame:
         predicted=("odds_deviation", "first"),
         frozen=("odds_deviation_frozen_kernel", "first"),
         tabular=("odds_deviation_tabular_formula", "first"),
-        validity=("validity", "mean"),
+        pass_rate=("pass_rate", "mean"),
         groups=("groups", "first"),
     )
     frame = frame[frame.seeds > 2].reset_index()
@@ -80,7 +80,7 @@ def table(frame: pd.DataFrame) -> Table:
     """Each setting's deviation, predicted and measured, and where the interval lies."""
     names = {name: name for name in ("baseline", "seeds", "predicted", "measured")}
     names |= {"frozen": "frozen kernel", "tabular": "tabular formula", "low": "from", "high": "to"}
-    return tabled(frame, {"words": "setting", **names, "validity": "pass rate"})
+    return tabled(frame, {"words": "setting", **names, "pass_rate": "pass rate"})
 
 
 def within(frame: pd.DataFrame) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dph_theory import filtered, tilted, valid_mass
+from dph_theory import filtered, pass_rate, tilted
 from dph_theory.finite_training.decision import integrate, orbit, plain_gradient, softmax
 from dph_theory.support.table import Table
 
@@ -49,7 +49,7 @@ def numbers(records: Records) -> dict[str, Any]:
         "filtered": filtered(BASES, valid),
         "shares": {name: filtered(q, LONG_VALID)[:, LONG_VALID].T for name, q in long.items()},
         # Summed on its own: 1 - q(Y1) would lose its digits.
-        "failure": {name: valid_mass(q, ~LONG_VALID) for name, q in long.items()},
+        "failure": {name: pass_rate(q, ~LONG_VALID) for name, q in long.items()},
     }
 
 

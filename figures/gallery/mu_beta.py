@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory import excess_kl, kappa, mu_from_beta, valid_mass
+from dph_theory import excess_kl, kappa, mu_from_beta, pass_rate
 from dph_theory.support.table import Table
 
 from ..frames import Records
@@ -25,14 +25,14 @@ POLICIES = 400
 
 def numbers(records: Records) -> dict[str, Any]:
     """mu(beta) by base rate; the frontier kappa(mu) at BASE's rate, and random policies against it."""
-    rate = float(valid_mass(BASE, VALID))
+    rate = float(pass_rate(BASE, VALID))
     policies = np.random.default_rng(0).dirichlet(np.ones(BASE.size), size=POLICIES)
     parts, frontier = excess_kl(policies, BASE, VALID), np.linspace(1 - HIGHEST, HIGHEST, 200)
     return {
         "mu": {one: mu_from_beta(one, BETAS) for one in BASE_RATES},
         "rate": rate,
         "frontier": (frontier, kappa(frontier, rate)),
-        "policies": (valid_mass(policies, VALID), parts.total),
+        "policies": (pass_rate(policies, VALID), parts.total),
         "excess": parts.excess,
     }
 

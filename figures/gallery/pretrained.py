@@ -39,7 +39,7 @@ def numbers(records: Records) -> dict[str, Any]:
     """Shares of the first digit by form, predicted and trained; a row a run of a method, with Pass@k."""
     stored = records.results("pretrained")
     base = stored["base"]
-    shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
+    shares = {"base": {"base": base[TASK]["first_shares"][0], "pass_rate": base[TASK]["pass_rate"][0]}}
     for run in stored["runs"]:
         settings = run["run"]
         if settings["tasks"] == [TASK] and settings["coefficient_from"] and settings["coefficient"] == BETA:
@@ -47,8 +47,8 @@ def numbers(records: Records) -> dict[str, Any]:
             shares[form] = {
                 "law": policy["first_shares"][TASK],
                 "run": end["first_shares"][0],
-                "law_validity": policy["validity"][TASK],
-                "validity": end["validity"][0],
+                "law_pass_rate": policy["pass_rate"][TASK],
+                "pass_rate": end["pass_rate"][0],
                 "nearest": min(run["distances"], key=run["distances"].get),
             }
     rows = [{"method": "base", "kl": "none", "coefficient": 0.0, "seed": -1} | _measures(base)]
@@ -66,9 +66,9 @@ def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
     """Pass@k of what was explored, held out and trained, and what became of the rehearsed prompts."""
     measures: dict[Any, float] = {}
     for name, task in (("held", f"{EXPLORED}, held out"), ("trained", EXPLORED)):
-        rates = np.minimum(tasks[task]["validity"], 1.0)
+        rates = np.minimum(tasks[task]["pass_rate"], 1.0)
         measures |= {f"{name} {k}": float(exact_pass_at_k(rates, np.array(k)).mean()) for k in K}
-    measures["rehearsed"] = float(np.mean([tasks[name]["validity"][0] for name in REHEARSED]))
+    measures["rehearsed"] = float(np.mean([tasks[name]["pass_rate"][0] for name in REHEARSED]))
     measures["answers"] = float(np.mean([tasks[name]["effective_answers"] for name in REHEARSED]))
     return measures
 
@@ -87,7 +87,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     for form, words in FORMS.items():
         shares, style = numbers["shares"][form], look(words)
         left.plot(digits, shares["law"], color=style["color"], linestyle=style["linestyle"])
-        caption = f"{words}: pass rate {shares['validity']:.3f}, predicted {shares['law_validity']:.3f}"
+        caption = f"{words}: pass rate {shares['pass_rate']:.3f}, predicted {shares['law_pass_rate']:.3f}"
         left.plot(digits, shares["run"], style["marker"], color=style["color"], label=caption, markersize=3.5)
     left.set(xlabel="decade", ylabel="share of the correct answers")
     left.set_xticks(digits, [f"{digit}x" for digit in digits], fontsize=6)

@@ -40,8 +40,8 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
     for form, curve, limit in zip(FORMS, curves, limits, strict=True):
         for at, policy in ((betas, curve), (np.zeros(1), limit(BASE, VALID))):
             mass = np.atleast_2d(policy[0] * policy[1][..., 0])
-            validity = mass.sum(axis=-1)
-            shares = {"validity": validity, "first_share": mass[:, 0] / validity}
+            pass_rate = mass.sum(axis=-1)
+            shares = {"pass_rate": pass_rate, "first_share": mass[:, 0] / pass_rate}
             parts.append(pd.DataFrame({"form": form, "beta": at, **shares}))
     runs = records.llama.runs_of("which_policy", "limits").query("task == @TASK and form in @FORMS")
     return pd.concat(parts), runs
@@ -57,7 +57,7 @@ def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         own = runs[runs.form == form]
         limit = policies[(policies.form == form) & (policies.beta == 0)].iloc[0]
         matched = own.verdict == "matched"
-        for axes, column in zip(panels, ("validity", "first_share"), strict=True):
+        for axes, column in zip(panels, ("pass_rate", "first_share"), strict=True):
             axes.plot(line.beta, line[column], label=f"{POLICIES[form]}, predicted", **style)
             dots = look(words) | {"linestyle": "none"}
             axes.plot(own.beta[matched], own[column][matched], label=words, **dots)

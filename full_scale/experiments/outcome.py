@@ -36,7 +36,7 @@ def annealed(beta: float, beta_from: float | None, progress: float) -> float:
 class Bounds:
     """The most by which a run that matches its prediction may miss it."""
 
-    validity: float
+    pass_rate: float
     """Of the mean |V - predicted V|."""
     kl: float
     """Of the mean KL(run || predicted policy), in nats.
@@ -70,7 +70,7 @@ def misses(policy: str, distances: Mapping[str, float], gap: float, bars: Bounds
     """What an end misses of its prediction: policy (a rival is nearer), pass rate, answers (their bars)."""
     missed = {
         "policy": distances[policy] > min(distances.values()) + SAME_DISTANCE,
-        "validity": gap > bars.validity,
+        "pass rate": gap > bars.pass_rate,
         "answers": distances[policy] > bars.kl,
     }
     return tuple(name for name, is_missed in missed.items() if is_missed)

@@ -54,5 +54,5 @@ class Folders:
 
     @property
     def evaluation(self) -> Path:
-        """The evaluation's record, which `dph compare` and the figures read."""
+        """The evaluation's record, which `dph validate` and the figures read."""
         return self.run_folder / "evaluation.json"

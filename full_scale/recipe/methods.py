@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from dph_theory import DIVERGENCES, beta_for_mean_validity
+from dph_theory import DIVERGENCES
+from dph_theory.binary_reward import beta_for_mean_pass_rate
 from dph_theory.losses import MAXRL, TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.support.errors import RefusedError, argument_error, choice
@@ -221,7 +222,7 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
     if not len(base_rates):
         raise RefusedError(f"no base pass rates for method.mu={mu:g}: run dph presample --config ...")
     rates = list(base_rates)
-    beta = float(beta_for_mean_validity(rates, mu))
+    beta = float(beta_for_mean_pass_rate(rates, mu))
     never, always = sum(rate == 0 for rate in rates), sum(rate == 1 for rate in rates)
     return beta, [
         f"beta = {beta:.6g} for a mean pass rate of {mu:g} over {len(rates)} training prompts, from their "

@@ -131,7 +131,7 @@ class CollapseMeter(TrainerCallback):
             means = {
                 "excess_kl": excess,
                 "excess_kl_se": estimate.mean_standard_error,
-                "validity": groups[..., 0].mean().item(),
+                "pass_rate": groups[..., 0].mean().item(),
                 "kl": kl,
                 "cost": kl - excess,
             }

@@ -1,9 +1,9 @@
-"""Counts of a fixed set of prompts along any training of transformers or TRL, for `dph confront`.
+"""Counts of a fixed set of prompts along any training of transformers or TRL, for `dph compare`.
 
     callback = CountsCallback(prompts, is_correct, n=32, every=50, folder="counts")
     trainer = GRPOTrainer(..., callbacks=[callback])
 
-Afterwards `dph confront counts/step0.jsonl counts/step50.jsonl` says what the first 50 steps changed.
+Afterwards `dph compare counts/step0.jsonl counts/step50.jsonl` says what the first 50 steps changed.
 """
 
 import json

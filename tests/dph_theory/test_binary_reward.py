@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from dph_theory import REVERSE_KL, binary_reward
 
 
-def test_a_validity_that_rounding_put_above_one_composes():
+def test_a_pass_rate_that_rounding_put_above_one_composes():
     above = np.nextafter(1.0, 2.0)
     assert binary_reward.kappa(above, 0.5) == binary_reward.kappa(1.0, 0.5)
-    assert binary_reward.mean_validity([above, 0.5], 1.0) == binary_reward.mean_validity([1.0, 0.5], 1.0)
+    assert binary_reward.mean_pass_rate([above, 0.5], 1.0) == binary_reward.mean_pass_rate([1.0, 0.5], 1.0)
     assert binary_reward.kappa([0.0, 1.0], 0.25) == pytest.approx(-np.log([0.75, 0.25]))
 
 
 def test_at_the_smallest_beta_an_unsolvable_prompt_stays_unsolved():
     assert binary_reward.tilted([0.0, 1.0], [1, 0], 5e-324).tolist() == [0, 1]
-    assert binary_reward.mean_validity([0.0, 0.5], 5e-324) == 0.5
+    assert binary_reward.mean_pass_rate([0.0, 0.5], 5e-324) == 0.5
 
 
 def test_a_part_that_neither_visits_costs_nothing():
@@ -45,7 +45,7 @@ def test_models_are_stable_at_base_rate_1e_300(beta):
     assert np.isfinite(model).all()
     assert model.sum() == pytest.approx(1)
     assert model[0] * 4 == pytest.approx(model[1] * 6, rel=1e-12)
-    assert binary_reward.with_validity(binary_reward.valid_mass(model, valid), base, valid) == pytest.approx(
+    assert binary_reward.with_pass_rate(binary_reward.pass_rate(model, valid), base, valid) == pytest.approx(
         model, rel=1e-12
     )
 
@@ -59,9 +59,9 @@ def test_kappa_keeps_its_digits_where_mu_meets_the_base_rate():
 
 
 def test_prompts_that_are_never_or_always_solved_stay_so():
-    beta = binary_reward.beta_for_mean_validity([0.0, 1.0, 0.2, 0.4], 0.6)
+    beta = binary_reward.beta_for_mean_pass_rate([0.0, 1.0, 0.2, 0.4], 0.6)
     assert (1 + binary_reward.mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
-    assert binary_reward.mean_validity([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
+    assert binary_reward.mean_pass_rate([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
     assert binary_reward.solvable_share(np.array([0.0, 1.0, 0.2, 0.4])) == 0.75
 
 
@@ -81,6 +81,6 @@ def test_forward_kl_balances_the_reward(eta):
 def test_the_beta_of_a_mean_pass_rate_is_its_root_to_eleven_digits(base_rates, unsolvable, position):
     rates = np.array(base_rates + [0.0] * unsolvable)
     target = (1 - position) * rates.mean() + position * len(base_rates) / len(rates)
-    beta = binary_reward.beta_for_mean_validity(rates, target)
-    low, high = (binary_reward.mean_validity(rates, beta * (1 + side)) for side in (1e-11, -1e-11))
+    beta = binary_reward.beta_for_mean_pass_rate(rates, target)
+    low, high = (binary_reward.mean_pass_rate(rates, beta * (1 + side)) for side in (1e-11, -1e-11))
     assert low < target < high

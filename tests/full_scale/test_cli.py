@@ -188,12 +188,12 @@ def test_help_lists_the_keys_of_a_recipe():
 def test_compare_prints_tables_and_writes_the_record(tmp_path):
     rng = np.random.default_rng(0)
     run = Simulated(kl_control(rng, 20, 0.5)).write(rng, tmp_path)
-    found = invoke(cli.compare_command, str(run), "--json", str(tmp_path / "c.json"))
+    found = invoke(cli.validate_command, str(run), "--json", str(tmp_path / "c.json"))
     assert found.exit_code == 0, found.output
     assert "instrument checks" in found.output
     assert "predictions" in found.output
     stored = json.loads((tmp_path / "c.json").read_text())
-    assert stored["kind"] == "full_scale.comparison"
+    assert stored["kind"] == "full_scale.validation"
     assert stored["findings"][-1] in found.output
 
 

@@ -8,8 +8,8 @@ from support.tiny_training import TRL_WARNS
 
 from dph_theory.support.record import checked
 from full_scale.cli import demo_command
-from full_scale.comparison.table import COLUMNS
 from full_scale.demo import KIND, METHODS, demo, tables
+from full_scale.validation.table import COLUMNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
 

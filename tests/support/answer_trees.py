@@ -3,7 +3,7 @@
 import numpy as np
 
 TWO_TOKENS = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-"""Validity .9 after the first first token and .1 after the second."""
+"""Pass rate .9 after the first first token and .1 after the second."""
 TWO_TOKENS_VALID = np.array([[True, False], [True, False]])
 
 

@@ -8,9 +8,6 @@ import numpy as np
 from dph_theory import filtered, tilted
 from dph_theory.support.checking import build
 from dph_theory.support.record import as_json, record
-from full_scale.comparison.instrument_checks import instrument_checks
-from full_scale.comparison.measurements import read_runs
-from full_scale.comparison.predictions import predictions
 from full_scale.evaluation.record import (
     EvaluatedSet,
     Evaluation,
@@ -22,6 +19,9 @@ from full_scale.evaluation.record import (
 from full_scale.recipe.methods import setup
 from full_scale.recipe.objective import DEFAULTS
 from full_scale.recipe.schema import Recipe
+from full_scale.validation.instrument_checks import instrument_checks
+from full_scale.validation.measurements import read_runs
+from full_scale.validation.predictions import predictions
 
 
 @dataclass
@@ -49,11 +49,11 @@ def kl_control(rng, prompts, beta, **options):
     return Laws(base, valid, tilted(base, valid, np.full(prompts, beta)))
 
 
-def collapsed(rng, prompts, validity=0.9, **options):
+def collapsed(rng, prompts, pass_rate=0.9, **options):
     """Nearly all valid mass on the likeliest valid outcome of each prompt."""
     base, valid = base_laws(rng, prompts, **options)
     best = np.where(valid, base, 0).argmax(axis=1)
-    policy = (1 - validity) * base + validity * np.eye(base.shape[1])[best]
+    policy = (1 - pass_rate) * base + pass_rate * np.eye(base.shape[1])[best]
     return Laws(base, valid, policy)
 
 
@@ -66,7 +66,7 @@ def rehearsing(rng, prompts, mass, **options):
 
 
 def at_mass(laws, mass):
-    """The policies of these validities (prompts,) with the base's shares among valid and among failed."""
+    """The policies of these pass rates (prompts,) with the base's shares among valid and among failed."""
     rate = np.where(laws.valid, laws.base, 0).sum(axis=1, keepdims=True)
     mass = mass[:, None]
     return laws.base * np.where(laws.valid, mass / rate, (1 - mass) / (1 - rate))

@@ -117,7 +117,7 @@ def as_one_process_does(folder):
     CollapseMeter(RATES, step=True).attach(run, run.reference)
     run.train()
     logs = [log for log in run.state.log_history if "loss" in log]
-    assert all(abs(log["collapse/validity"] - log["reward"]) < 1e-6 for log in logs)
+    assert all(abs(log["collapse/pass_rate"] - log["reward"]) < 1e-6 for log in logs)
     assert any(STEP in log for log in logs)
     # Every right answer's ratio is clipped, on either process.
     dpg = {"online": "alpha_dpg", "alpha": 0.5, "ratio_clip": 1e-30, "steps_per_generation": 2, **cut}

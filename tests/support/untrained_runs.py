@@ -32,5 +32,5 @@ def expected_at(ended_at, kl, deviations):
         PREDICTED[ended_at].exact,
         distances,
         deviations,
-        PREDICTED[0].exact.validity,
+        PREDICTED[0].exact.pass_rate,
     )

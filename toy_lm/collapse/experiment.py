@@ -136,10 +136,10 @@ class Fits:
         optimiser finds depends on where it comes from. Without a jump one minimum moves steeply.
         """
         minima, strengths = self.optima.theta, self.strengths[0].tolist()
-        validity = [line["validity"] for line in measure(self.problem, self.family, minima, self.case)]
+        pass_rate = [line["pass_rate"] for line in measure(self.problem, self.family, minima, self.case)]
         leaps, search = [], (0.0, strengths[-1])
         for i in range(len(strengths) - 1):
-            if validity[i + 1] - validity[i] > LEAP:
+            if pass_rate[i + 1] - pass_rate[i] > LEAP:
                 low, high = (strengths[i], minima[i]), (strengths[i + 1], minima[i + 1])
                 leap: Row = {"family": self.family.name, "below": low[0], "above": high[0]}
                 leaps.append(leap | find_jump(self.problem, self.family, low, high, search=search))

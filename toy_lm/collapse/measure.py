@@ -31,7 +31,7 @@ def measure(
 ) -> list[Row]:
     """The measures of each policy, given its row of theta and the number `case` of its base; KLs in nats.
 
-    `validity`, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
+    `pass_rate`, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
     pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has
     on words which the policy, once valid, says at least half as often; forward_kl, KL(p_*||pi), inf where a
     valid word has been lost; kl, KL(pi||a), and its excess, the part that its pass rate did not need;
@@ -41,18 +41,18 @@ def measure(
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
     target, rates = problem.targets[case], problem.base_rates[case]
     mass = np.exp(log_words)
-    validity = mass.sum(-1)
-    shares = mass / validity[:, None]
+    pass_rate = mass.sum(-1)
+    shares = mass / pass_rate[:, None]
     likeliest = shares.argmax(-1)
     kl = family.kl(theta.detach(), base).numpy()
-    cost = kl_div(validity, rates) + kl_div(1 - validity, 1 - rates)
-    valid = validity * np.maximum(kl_div(shares, target).sum(-1), 0.0)
+    cost = kl_div(pass_rate, rates) + kl_div(1 - pass_rate, 1 - rates)
+    valid = pass_rate * np.maximum(kl_div(shares, target).sum(-1), 0.0)
     # What is left of the KL, to rounding.
     invalid = np.maximum(kl - cost - valid, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = np.where(target > 0, target * (np.log(target) - log_words), 0.0)
     columns = {
-        "validity": validity,
+        "pass_rate": pass_rate,
         "top": np.exp(log_words.max(-1)),
         "top_share": shares.max(-1),
         "effective": effective_number(shares),
@@ -104,7 +104,7 @@ def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     for key, lines in groups.items():
         frame = pd.DataFrame(lines)
         frame["effective_kept"] = frame.effective / frame.case.map(effective)
-        means = frame[["effective_kept", "validity", "coverage", "excess_kl"]].mean().to_dict()
+        means = frame[["effective_kept", "pass_rate", "coverage", "excess_kl"]].mean().to_dict()
         row = dict(zip(_GROUPED, key, strict=True)) | {"bases": len(lines)} | means
         row["collapsed"] = sum(fit["collapsed"] for fit in lines)
         if "is_global" in lines[0]:

@@ -18,7 +18,7 @@ from dph_theory.support.errors import argument_error
 
 from ..engine.automaton import ValidityAutomaton, checked_length
 from ..engine.builders import balanced, counting
-from ..engine.distributions import validity
+from ..engine.distributions import pass_rate
 from ..engine.markov import MarkovLM
 from .family import Bigrams
 from .results import HIGHEST_RATE
@@ -60,7 +60,7 @@ class CollapseProblem:
     @cached_property
     def base_rates(self) -> Float[np.ndarray, " cases"]:
         """A1 = a(Y1) of each base."""
-        return validity(self.bases, self.automaton, self.length)
+        return pass_rate(self.bases, self.automaton, self.length)
 
     @cached_property
     def targets(self) -> Float[np.ndarray, "cases words"]:
@@ -71,7 +71,7 @@ class CollapseProblem:
         """The log-rows of the bases in a family, which the objectives take."""
         return family.tables(self.bases)
 
-    def validity(self, family: Bigrams, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch"]:
+    def pass_rate(self, family: Bigrams, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch"]:
         """The pass rate of each policy."""
         return family.log_prob(family.rows(theta), torch.from_numpy(self.valid_words)).exp().sum(-1)
 
@@ -81,7 +81,7 @@ class CollapseProblem:
 
     def reverse_kl(self, family: Bigrams) -> Objective:
         """(theta, base, lambda) -> KL(pi||a) - lambda V(pi) = KL(pi||p_b) - log Z_b, with lambda = 1/b."""
-        return lambda theta, base, strength: family.kl(theta, base) - strength * self.validity(family, theta)
+        return lambda theta, base, strength: family.kl(theta, base) - strength * self.pass_rate(family, theta)
 
     def alpha(self, family: Bigrams, alpha: float) -> Objective:
         """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
@@ -100,7 +100,7 @@ class CollapseProblem:
 
     def reward(self, family: Bigrams) -> Objective:
         """(theta, base) -> -V(pi), the expected reward; the base is only where the ascent starts."""
-        return lambda theta, base: -self.validity(family, theta)
+        return lambda theta, base: -self.pass_rate(family, theta)
 
 
 def reference() -> CollapseProblem:
@@ -129,7 +129,7 @@ def with_random_bases(
     first, table = np.empty((0, V)), np.empty((0, V, V))
     while len(first) < cases:
         drawn = MarkovLM.random(V, batch=(cases,), seed=rng)
-        poor = validity(drawn, automaton, length) < HIGHEST_RATE
+        poor = pass_rate(drawn, automaton, length) < HIGHEST_RATE
         first = np.concatenate([first, drawn.initial[poor]])[:cases]
         table = np.concatenate([table, drawn.transition[poor]])[:cases]
     return CollapseProblem(name, MarkovLM(first, table), automaton, length)

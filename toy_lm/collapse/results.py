@@ -135,7 +135,7 @@ def _over_bases(problem: Mapping[str, Any]) -> str:
 
 
 def _words_left(fits: Sequence[Row]) -> str:
-    words = "effective number {effective:.2f} at pass rate {validity:.3f} ({family} bigrams)"
+    words = "effective number {effective:.2f} at pass rate {pass_rate:.3f} ({family} bigrams)"
     return " and ".join(words.format(**fit) for fit in fits)
 
 
@@ -154,7 +154,7 @@ def _fits(reference: Mapping[str, Any], family: str) -> Table:
     shown: list[tuple[str, ...]] = []
     for fit in select(reference["fits"], family=family):
         if fit["method"] in ("global", "closed form") or fit["objective"] == "reward":
-            cells = (f"{fit[n]:.4f}" for n in ("validity", "top", "effective", "coverage", "excess_kl"))
+            cells = (f"{fit[n]:.4f}" for n in ("pass_rate", "top", "effective", "coverage", "excess_kl"))
             reached = [_reached(reference["fits"], fit, method) for method in ("ascent", "annealing")]
             shown.append((label(fit), *cells, *_certified(fit), *reached))
     return Table.from_rows(("optimum of", *headers, "ascent", "annealing"), shown, title)

@@ -203,15 +203,15 @@ class _Branch:
     def moved(self, strength: float) -> "_Branch":
         return _Branch(self.problem, self.family, self.at(strength).theta[0], strength)
 
-    def validity(self) -> float:
-        return float(self.problem.validity(self.family, self.theta))
+    def pass_rate(self) -> float:
+        return float(self.problem.pass_rate(self.family, self.theta))
 
     def end(self, outside: float, middle: float) -> "_Branch":
         """The last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""
-        branch, low = self, self.validity() < middle
+        branch, low = self, self.pass_rate() < middle
         while abs(outside - branch.strength) > RESOLUTION:
             ahead = branch.moved((branch.strength + outside) / 2)
-            if (ahead.validity() < middle) == low:
+            if (ahead.pass_rate() < middle) == low:
                 branch = ahead
             else:
                 outside = ahead.strength
@@ -243,10 +243,10 @@ def find_jump(
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base only")
     below, above = (_Branch(problem, family, theta, strength) for strength, theta in (low, high))
-    if not (search[0] <= low[0] < high[0] <= search[1] and below.validity() < above.validity()):
+    if not (search[0] <= low[0] < high[0] <= search[1] and below.pass_rate() < above.pass_rate()):
         allowed = f"in {search}, and of smaller lambda and pass rate than high, {high[0]}"
         raise argument_error("low", low[0], allowed)
-    middle = (below.validity() + above.validity()) / 2
+    middle = (below.pass_rate() + above.pass_rate()) / 2
     low_end, high_end = below.end(search[1], middle), above.end(search[0], middle)
     if low_end.strength - high_end.strength < APART:
         return {}

@@ -95,7 +95,7 @@ def token_distribution_kl(policy: TokenDistribution, reference: TokenDistributio
     return total
 
 
-def validity(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Values:
+def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Values:
     """pi(Y1) = E_pi[v], the pass rate, of each model of the batch."""
     _check(model, automaton, length)
     V = automaton.symbols

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from dph_theory import exact_pass_at_k, expected_distinct_valid
-from dph_theory.coverage import entropy
+from dph_theory import exact_pass_at_k
+from dph_theory.coverage import entropy, expected_distinct_valid
 
 from ..grid import Row
 from ..measure import Retained, retained_of_base

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from pydantic import Field
 from torch import Tensor
 
-from dph_theory import beta_for_mean_validity
+from dph_theory.binary_reward import beta_for_mean_pass_rate
 from dph_theory.losses import METHODS, TARGETED, Method, alpha_dpg_rewards, dph_loss, kl_penalty
 from dph_theory.losses.methods import in_the_toy
 from dph_theory.numeric.arrays import Scalars
@@ -80,7 +80,7 @@ class Variant:
         """The method with its coefficients set; KL control's beta from mu and the base rates."""
         method, strength = TRAINABLE[self.name], self.strength
         if self.mu is not None:
-            strength = float(beta_for_mean_validity(base_rates, self.mu))
+            strength = float(beta_for_mean_pass_rate(base_rates, self.mu))
         if strength is None:
             return method
         if method.rehearsal is not None:

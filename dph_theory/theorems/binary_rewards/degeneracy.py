@@ -7,7 +7,7 @@ that simplex.
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass
+from ...binary_reward import filtered, pass_rate
 from ...divergences import TOTAL_VARIATION
 from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
@@ -20,7 +20,7 @@ PAIRS = chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
-    return 1 - valid_mass(policy, valid)
+    return 1 - pass_rate(policy, valid)
 
 
 def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
@@ -47,7 +47,7 @@ DISTANCE = theorem(
 
 def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
-    invalid = add_axes(valid_mass(policy, ~valid), 1)
+    invalid = add_axes(pass_rate(policy, ~valid), 1)
     return TOTAL_VARIATION(policy, masked(policy, valid) + invalid * moved_onto_valid(other, valid))
 
 

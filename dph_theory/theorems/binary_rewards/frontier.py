@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from ...binary_reward import bernoulli_kl, excess_kl, filtered, valid_mass
+from ...binary_reward import bernoulli_kl, excess_kl, filtered, pass_rate
 from ...divergences import REVERSE_KL, TOTAL_VARIATION
 from ...numeric.elementary import Values, add_axes, normalised
 from ...references import Source
@@ -33,12 +33,12 @@ def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
 
 def through_filtered(policy: Values, base: Values, valid: Values, sign: int = -1) -> Values:
     inside = REVERSE_KL(moved_onto_valid(policy, valid), filtered(base, valid))
-    return inside + sign * np.log(valid_mass(base, valid))
+    return inside + sign * np.log(pass_rate(base, valid))
 
 
 def through_filtered_exchanged(policy: Values, base: Values, valid: Values) -> Values:
     inside = REVERSE_KL(filtered(base, valid), moved_onto_valid(policy, valid))
-    return inside - np.log(valid_mass(base, valid))
+    return inside - np.log(pass_rate(base, valid))
 
 
 def cost(policy: Values, base: Values) -> Values:
@@ -66,7 +66,7 @@ def squared_distance_to_filtered(policy: Values, base: Values, valid: Values) ->
 
 
 def cost_beyond_least(policy: Values, base: Values, valid: Values) -> Values:
-    return distance_to_base(policy, base, valid) + np.log(valid_mass(base, valid))
+    return distance_to_base(policy, base, valid) + np.log(pass_rate(base, valid))
 
 
 CLOSEST = theorem(
@@ -87,7 +87,7 @@ CLOSEST = theorem(
         neighbour(
             "for every q",
             at=FOUR_ANSWERS,
-            rhs=lambda policy, base, valid: REVERSE_KL(policy, base) + np.log(valid_mass(base, valid)),
+            rhs=lambda policy, base, valid: REVERSE_KL(policy, base) + np.log(pass_rate(base, valid)),
         ),
     ),
 )
@@ -99,11 +99,11 @@ def total(policy: Values, base: Values, valid: Values) -> Values:
 
 def sum_of_parts(policy: Values, base: Values, valid: Values, share: int = 1) -> Values:
     parts = excess_kl(policy, base, valid)
-    return parts.validity + parts.valid + share * parts.invalid
+    return parts.pass_rate + parts.valid + share * parts.invalid
 
 
 def frontier(policy: Values, base: Values, valid: Values) -> Values:
-    return excess_kl(policy, base, valid).validity
+    return excess_kl(policy, base, valid).pass_rate
 
 
 DECOMPOSITION = theorem(
@@ -120,7 +120,7 @@ DECOMPOSITION = theorem(
 
 
 def exchanged_frontier(policy: Values, base: Values, valid: Values) -> Values:
-    return bernoulli_kl(valid_mass(base, valid), valid_mass(policy, valid))
+    return bernoulli_kl(pass_rate(base, valid), pass_rate(policy, valid))
 
 
 FRONTIER = theorem(
@@ -151,7 +151,7 @@ def frontier_and_distance(policy: Values, base: Values, valid: Values) -> Values
 
 def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
     """The base tilted by e^(v/beta) to the policy's pass rate: beta is negative below the base's own."""
-    odds, base_odds = (valid_mass(q, valid) / valid_mass(q, ~valid) for q in (policy, base))
+    odds, base_odds = (pass_rate(q, valid) / pass_rate(q, ~valid) for q in (policy, base))
     return normalised(np.where(valid, base * add_axes(odds / base_odds, 1), base))
 
 

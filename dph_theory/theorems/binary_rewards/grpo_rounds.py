@@ -7,7 +7,7 @@ any.
 
 import numpy as np
 
-from ...binary_reward import mu_from_beta, valid_mass
+from ...binary_reward import mu_from_beta, pass_rate
 from ...numeric.elementary import Values, add_axes, expit, logit, normalised
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
@@ -17,7 +17,7 @@ from .._policies import FOUR_ANSWERS
 
 def advantage(policy: Values, valid: Values) -> Values:
     """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
-    failures, successes = (add_axes(valid_mass(policy, part), 1) for part in (~valid, valid))
+    failures, successes = (add_axes(pass_rate(policy, part), 1) for part in (~valid, valid))
     return np.where(valid, failures, -successes)
 
 
@@ -56,17 +56,17 @@ def least_rise(base_rate: Values, beta: Values) -> Values:
 
 def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     rounds = (grpo_round(policy, base, valid, beta), tilted_by(advantage(policy, valid), base, beta))
-    return np.stack([valid_mass(after, valid) for after in rounds], axis=-1)
+    return np.stack([pass_rate(after, valid) for after in rounds], axis=-1)
 
 
 def scalar_recursion(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    base_rate = valid_mass(base, valid)
-    scale = np.sqrt(valid_mass(policy, valid) * valid_mass(policy, ~valid))
+    base_rate = pass_rate(base, valid)
+    scale = np.sqrt(pass_rate(policy, valid) * pass_rate(policy, ~valid))
     return np.stack([mu_from_beta(base_rate, beta * scale), mu_from_beta(base_rate, beta)], axis=-1)
 
 
 def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    variance = valid_mass(policy, valid) * valid_mass(policy, ~valid)
+    variance = pass_rate(policy, valid) * pass_rate(policy, ~valid)
     return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
 
 

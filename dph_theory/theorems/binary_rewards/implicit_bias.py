@@ -17,7 +17,7 @@ decay of correct answers, as is claimed of it, unless the family is restricted.
 
 import numpy as np
 
-from ...binary_reward import filtered, tilted, valid_mass
+from ...binary_reward import filtered, pass_rate, tilted
 from ...divergences import TOTAL_VARIATION
 from ...finite_training.decision import (
     integrate,
@@ -253,7 +253,7 @@ PLAIN_RATIOS = theorem(
 
 def fisher_times_field(policy: Values, valid: Values) -> Values:
     """E_q[score (score . (v - V))], the Fisher information applied to v - V."""
-    return _fisher_times(policy, valid - add_axes(valid_mass(policy, valid), 1))
+    return _fisher_times(policy, valid - add_axes(pass_rate(policy, valid), 1))
 
 
 def _fisher_times(policy: Values, direction: Values) -> Values:
@@ -332,7 +332,7 @@ def distance_to_uniform(base: Values, valid: Values, time: Values) -> Values:
 
 
 def exponential(base: Values, valid: Values, time: Values) -> Values:
-    return valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-time)
+    return pass_rate(base, ~valid) / pass_rate(base, valid) * np.exp(-time)
 
 
 NATURAL_LIMIT = theorem(

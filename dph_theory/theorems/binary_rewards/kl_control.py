@@ -28,9 +28,9 @@ from ...binary_reward import (
     kappa,
     log_partition,
     mu_from_beta,
+    pass_rate,
     tilted,
-    valid_mass,
-    with_validity,
+    with_pass_rate,
 )
 from ...divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, stacked
 from ...fdivergence import FDivergence
@@ -52,17 +52,17 @@ POLICIES = chart(
 
 
 def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return valid_mass(policy, valid) + beta * REVERSE_KL(policy, tilted(base, valid, beta))
+    return pass_rate(policy, valid) + beta * REVERSE_KL(policy, tilted(base, valid, beta))
 
 
 def value_and_cost(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     # The cost stands on this side, so that nothing cancels at large beta.
-    value = beta * log_partition(valid_mass(base, valid), beta)
+    value = beta * log_partition(pass_rate(base, valid), beta)
     return value + beta * REVERSE_KL(policy, base)
 
 
 def reward_and_forward_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return valid_mass(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
+    return pass_rate(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
 
 
 IDENTITY = theorem(
@@ -84,8 +84,8 @@ def squared_distance(policy: Values, base: Values, valid: Values, beta: Values) 
 
 def suboptimality(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """The maximum less the objective, in units of beta."""
-    value = log_partition(valid_mass(base, valid), beta)
-    return value - valid_mass(policy, valid) / beta + REVERSE_KL(policy, base)
+    value = log_partition(pass_rate(base, valid), beta)
+    return value - pass_rate(policy, valid) / beta + REVERSE_KL(policy, base)
 
 
 UNIQUE = theorem(
@@ -110,18 +110,18 @@ UNIQUE = theorem(
 
 def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
     """Computed on the whole policy, and on its pass rate alone."""
-    policy, base_rate = tilted(base, valid, beta), valid_mass(base, valid)
+    policy, base_rate = tilted(base, valid, beta), pass_rate(base, valid)
     mu = mu_from_beta(base_rate, beta)
-    objective = valid_mass(policy, valid) - beta * REVERSE_KL(policy, base)
+    objective = pass_rate(policy, valid) - beta * REVERSE_KL(policy, base)
     return np.stack([objective, mu - beta * kappa(mu, base_rate)], axis=-1)
 
 
 def scaled_log_partition(base: Values, valid: Values, beta: Values) -> Values:
-    return add_axes(beta * log_partition(valid_mass(base, valid), beta), 1)
+    return add_axes(beta * log_partition(pass_rate(base, valid), beta), 1)
 
 
-def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
-    return mu_from_beta(valid_mass(base, valid), beta)
+def pass_rate_from_logit(base: Values, valid: Values, beta: Values) -> Values:
+    return mu_from_beta(pass_rate(base, valid), beta)
 
 
 VALUE = theorem(
@@ -136,11 +136,11 @@ VALUE = theorem(
     false=(
         neighbour(
             "the cost of the pass rate forgotten",
-            rhs=lambda base, valid, beta: add_axes(validity_from_logit(base, valid, beta), 1),
+            rhs=lambda base, valid, beta: add_axes(pass_rate_from_logit(base, valid, beta), 1),
         ),
         neighbour(
             "log Z in place of beta log Z",
-            rhs=lambda base, valid, beta: add_axes(log_partition(valid_mass(base, valid), beta), 1),
+            rhs=lambda base, valid, beta: add_axes(log_partition(pass_rate(base, valid), beta), 1),
         ),
     ),
 )
@@ -149,8 +149,8 @@ VALUE = theorem(
 SOURCE = Source("dymetman2026binary", "mu-beta", figure="mu_beta")
 
 
-def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
-    return valid_mass(tilted(base, valid, beta), valid)
+def pass_rate_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
+    return pass_rate(tilted(base, valid, beta), valid)
 
 
 PASS_RATE = theorem(
@@ -158,25 +158,25 @@ PASS_RATE = theorem(
     statement=r"\operatorname{logit} p_\beta(Y_1) = \operatorname{logit} A_1 + 1/\beta",
     source=SOURCE,
     on=TILTED_MODELS,
-    equal=(validity_of_tilted, validity_from_logit),
+    equal=(pass_rate_of_tilted, pass_rate_from_logit),
     coq="validity",
     examples=(FOUR_ANSWERS.giving(value=".7112345942276"),),
     false=(
         neighbour(
             "first-order gain, mu = A1 (1 + 1/beta)",
-            rhs=lambda base, valid, beta: valid_mass(base, valid) * (1 + 1 / beta),
+            rhs=lambda base, valid, beta: pass_rate(base, valid) * (1 + 1 / beta),
         ),
-        neighbour("half the gain", rhs=lambda base, valid, beta: validity_from_logit(base, valid, 2 * beta)),
+        neighbour("half the gain", rhs=lambda base, valid, beta: pass_rate_from_logit(base, valid, 2 * beta)),
     ),
 )
 
 
 def mixture(base: Values, valid: Values, beta: Values) -> Values:
-    return with_validity(validity_from_logit(base, valid, beta), base, valid)
+    return with_pass_rate(pass_rate_from_logit(base, valid, beta), base, valid)
 
 
 def mixture_with_base(base: Values, valid: Values, beta: Values) -> Values:
-    mu = add_axes(validity_from_logit(base, valid, beta), 1)
+    mu = add_axes(pass_rate_from_logit(base, valid, beta), 1)
     return mu * filtered(base, valid) + (1 - mu) * base
 
 
@@ -196,13 +196,13 @@ def distance_to_base(base: Values, valid: Values, beta: Values) -> Values:
     return REVERSE_KL(tilted(base, valid, beta), base)
 
 
-def cost_of_validity(base: Values, valid: Values, beta: Values) -> Values:
-    base_rate = valid_mass(base, valid)
+def cost_of_pass_rate(base: Values, valid: Values, beta: Values) -> Values:
+    base_rate = pass_rate(base, valid)
     return kappa(mu_from_beta(base_rate, beta), base_rate)
 
 
-def exchanged_cost_of_validity(base: Values, valid: Values, beta: Values) -> Values:
-    base_rate = valid_mass(base, valid)
+def exchanged_cost_of_pass_rate(base: Values, valid: Values, beta: Values) -> Values:
+    base_rate = pass_rate(base, valid)
     return bernoulli_kl(base_rate, mu_from_beta(base_rate, beta))
 
 
@@ -211,11 +211,11 @@ COST = theorem(
     statement=r"\mathrm{KL}(p_\beta\|a) = \kappa(\mu) = \mathrm{kl}(\mu\|A_1)",
     source=SOURCE,
     on=TILTED_MODELS,
-    equal=(distance_to_base, cost_of_validity),
+    equal=(distance_to_base, cost_of_pass_rate),
     coq="cost",
     examples=(FOUR_ANSWERS.giving(value=".4680105956619"),),
     false=(
-        neighbour("kl with its arguments exchanged", rhs=exchanged_cost_of_validity),
+        neighbour("kl with its arguments exchanged", rhs=exchanged_cost_of_pass_rate),
         neighbour(
             "the KL in the other direction",
             lhs=lambda base, valid, beta: FORWARD_KL(tilted(base, valid, beta), base),
@@ -243,24 +243,24 @@ SLOPE = theorem(
 )
 
 
-def validity_reached(base: Values, valid: Values, share: Values) -> Values:
-    mu = target_validity(base, valid, share)
-    return valid_mass(tilted(base, valid, beta_from_mu(valid_mass(base, valid), mu)), valid)
+def pass_rate_reached(base: Values, valid: Values, share: Values) -> Values:
+    mu = target_pass_rate(base, valid, share)
+    return pass_rate(tilted(base, valid, beta_from_mu(pass_rate(base, valid), mu)), valid)
 
 
-def target_validity(base: Values, valid: Values, share: Values) -> Values:
+def target_pass_rate(base: Values, valid: Values, share: Values) -> Values:
     """A pass rate above the base's: A1 plus a share of A0."""
-    return valid_mass(base, valid) + share * valid_mass(base, ~valid)
+    return pass_rate(base, valid) + share * pass_rate(base, ~valid)
 
 
 def reached_to_first_order(base: Values, valid: Values, share: Values) -> Values:
     """With the logit's slope at A1: 1/beta = (mu - A1)/(A1 A0)."""
-    return valid_mass(tilted(base, valid, valid_mass(base, valid) / share), valid)
+    return pass_rate(tilted(base, valid, pass_rate(base, valid) / share), valid)
 
 
 def reached_from_ratio(base: Values, valid: Values, share: Values) -> Values:
-    gain = np.log(target_validity(base, valid, share) / valid_mass(base, valid))
-    return valid_mass(tilted(base, valid, 1 / gain), valid)
+    gain = np.log(target_pass_rate(base, valid, share) / pass_rate(base, valid))
+    return pass_rate(tilted(base, valid, 1 / gain), valid)
 
 
 INVERSE = theorem(
@@ -270,7 +270,7 @@ INVERSE = theorem(
     source=SOURCE,
     # A share of A0 that vanished against A1 in rounding would leave no mu above A1.
     on=chart(base=simplex(4, spread=5), valid=masks(4), share=rates(low=1e-4)),
-    equal=(validity_reached, target_validity),
+    equal=(pass_rate_reached, target_pass_rate),
     coq="inverse",
     # mu = .75, of odds 3, from a quarter, of odds 1/3.
     examples=(FOUR_ANSWERS.but(share="2/3").giving(value=".75"),),
@@ -286,7 +286,7 @@ def distances_by_outcome(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def exponential_rate(base: Values, valid: Values, beta: Values) -> Values:
-    return add_axes(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
+    return add_axes(pass_rate(base, ~valid) / pass_rate(base, valid) * np.exp(-1 / beta), 1)
 
 
 POINTWISE = theorem(
@@ -316,7 +316,7 @@ def distance_to_filtered(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def invalid_mass(base: Values, valid: Values, beta: Values) -> Values:
-    return 1 - mu_from_beta(valid_mass(base, valid), beta)
+    return 1 - mu_from_beta(pass_rate(base, valid), beta)
 
 
 VARIATION = theorem(
@@ -331,7 +331,7 @@ VARIATION = theorem(
         neighbour("the L1 distance in place of half of it", lhs=scaled(distance_to_filtered, 2)),
         neighbour(
             "the gain in pass rate, mu - A1",
-            rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_mass(base, valid, beta),
+            rhs=lambda base, valid, beta: 1 - pass_rate(base, valid) - invalid_mass(base, valid, beta),
         ),
     ),
 )
@@ -342,12 +342,12 @@ def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def surprise_in_two_forms(base: Values, valid: Values, beta: Values) -> Values:
-    A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
+    A1, A0 = pass_rate(base, valid), pass_rate(base, ~valid)
     return np.stack([-np.log(mu_from_beta(A1, beta)), np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
 
 
 def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
-    A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
+    A1, A0 = pass_rate(base, valid), pass_rate(base, ~valid)
     return add_axes(np.log1p(A1 / A0 * np.exp(-1 / beta)), 1)
 
 

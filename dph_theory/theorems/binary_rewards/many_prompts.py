@@ -6,7 +6,7 @@ pass rates of that mean costs less KL.
 
 import numpy as np
 
-from ...binary_reward import bernoulli_kl, mean_validity, mu_from_beta, solvable_share
+from ...binary_reward import bernoulli_kl, mean_pass_rate, mu_from_beta, solvable_share
 from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates
@@ -45,15 +45,15 @@ INCREASING = theorem(
 
 
 def lower_ends(A1: Values, beta: Values) -> Values:
-    return np.stack([A1.mean(axis=-1), mean_validity(A1, beta)], axis=-1)
+    return np.stack([A1.mean(axis=-1), mean_pass_rate(A1, beta)], axis=-1)
 
 
 def upper_ends(A1: Values, beta: Values) -> Values:
-    return np.stack([mean_validity(A1, beta), solvable_share(A1)], axis=-1)
+    return np.stack([mean_pass_rate(A1, beta), solvable_share(A1)], axis=-1)
 
 
 def one_global_prompt(A1: Values, beta: Values) -> Values:
-    return np.stack([A1.mean(axis=-1), mean_validity(A1.mean(axis=-1)[..., None], beta)], axis=-1)
+    return np.stack([A1.mean(axis=-1), mean_pass_rate(A1.mean(axis=-1)[..., None], beta)], axis=-1)
 
 
 SMALL_BETA = example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e-3")
@@ -73,7 +73,7 @@ RANGE = theorem(
     false=(
         neighbour(
             "at most twice E A1",
-            rhs=lambda A1, beta: np.stack([mean_validity(A1, beta), 2 * A1.mean(axis=-1)], axis=-1),
+            rhs=lambda A1, beta: np.stack([mean_pass_rate(A1, beta), 2 * A1.mean(axis=-1)], axis=-1),
         ),
         neighbour("above the pass rate of one prompt with rate E A1", lhs=one_global_prompt),
     ),
@@ -92,7 +92,7 @@ def exponential_rates(base_rates: Values, solvable: Values, A1: Values, beta: Va
 
 
 def with_every_prompt(A1: Values, beta: Values) -> Values:
-    mean = mean_validity(A1, beta)
+    mean = mean_pass_rate(A1, beta)
     return np.stack([mean - A1.mean(axis=-1), 1 - mean], axis=-1)
 
 

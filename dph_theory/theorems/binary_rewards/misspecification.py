@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass, with_validity
+from ...binary_reward import filtered, pass_rate, with_pass_rate
 from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes, expit, masked, minimisers, normalised, xlogy
 from ...references import Source
-from ...restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
+from ...restricted import critical_beta, most_valid, pass_rate_and_cost, projection, shared_value
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import Relation, neighbour, refuted, scaled, theorem
 from .._policies import FOUR_ANSWERS, chosen_member
@@ -50,7 +50,7 @@ def jump_prices(members: Values, base: Values, valid: Values) -> Values:
     valid_mode, invalid_mode = (np.max(masked(base, part), axis=-1) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)[..., None]
     saved = least_cost - REVERSE_KL(members, base[..., None, :])
-    to_members = saved / valid_mass(members, ~valid[..., None, :])
+    to_members = saved / pass_rate(members, ~valid[..., None, :])
     return np.concatenate([to_members, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
 
 
@@ -73,13 +73,13 @@ def finite_critical_beta(family: Values, base: Values, valid: Values) -> Values:
 
 def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> list[Values]:
     """V* - V(pi_b) and K* - K(pi_b), zero where pi_b is the most valid member itself."""
-    V, K = validity_and_cost(family, base, valid)
+    V, K = pass_rate_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
     others_chosen = np.any(chosen & ~best, axis=-1)
     return [masked(shared_value(best, x) - shared_value(chosen, x), others_chosen) for x in (V, K)]
 
 
-def validity_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+def pass_rate_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
     return lost_and_saved(family, base, valid, beta)[0]
 
 
@@ -107,7 +107,7 @@ VALIDITY = theorem(
     r" V^* - V(\pi_\beta) \le \beta\,(K^* - K(\pi_\beta))",
     source=Source("dymetman2026binary", "misspecification", figure="collapse"),
     on=chart(family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
-    at_most=(validity_lost, worth_of_saving),
+    at_most=(pass_rate_lost, worth_of_saving),
     examples=(RESTRICTED.giving(lhs=".2", rhs=".3706855728408"),),
     coq="validity_lost",
     false=(neighbour("no pass rate lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
@@ -118,26 +118,26 @@ def family_of_three(first: Values, second: Values, third: Values) -> dict[str, V
     return {"family": normalised(np.stack([first, second, third], axis=-2))}
 
 
-def pass_rate_and_cost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+def values_at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:
     """V and K of the member that is chosen at beta."""
     chosen = projection(family, base, valid, beta)
-    return stacked(partial(shared_value, chosen), validity_and_cost(family, base, valid))
+    return stacked(partial(shared_value, chosen), pass_rate_and_cost(family, base, valid))
 
 
 def at_fraction(family: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
     base = normalised(base)
-    return pass_rate_and_cost(family, base, valid, fraction * finite_critical_beta(family, base, valid))
+    return values_at_beta(family, base, valid, fraction * finite_critical_beta(family, base, valid))
 
 
-def validity_first(
+def pass_rate_first(
     family: Values, base: Values, valid: Values, order: Callable[..., Values] = most_valid
 ) -> Values:
     """V and K of the member that is best in that order of the two."""
-    V, K = validity_and_cost(family, normalised(base), valid)
+    V, K = pass_rate_and_cost(family, normalised(base), valid)
     return stacked(partial(shared_value, order(V, K)), (V, K))
 
 
-cost_first = partial(validity_first, order=lambda V, K: minimisers(-V, among=minimisers(K)))
+cost_first = partial(pass_rate_first, order=lambda V, K: minimisers(-V, among=minimisers(K)))
 
 
 ORDER = theorem(
@@ -155,7 +155,7 @@ ORDER = theorem(
         valid=masks(3),
         fraction=uniform(0.01, 0.99),
     ).deriving(family_of_three),
-    equal=(at_fraction, validity_first),
+    equal=(at_fraction, pass_rate_first),
     examples=(RESTRICTED.giving(value="1 1.2039728043259"),),
     coq="validity_first",
     false=(
@@ -391,7 +391,7 @@ THRESHOLD = theorem(
 
 
 def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, fraction: Values) -> Values:
-    return pass_rate_and_cost(family, base, valid, fraction * beta)
+    return values_at_beta(family, base, valid, fraction * beta)
 
 
 MONOTONE = theorem(
@@ -406,19 +406,17 @@ MONOTONE = theorem(
         beta=log_uniform(1e-3, 1e3),
         fraction=uniform(0.01, 1),
     ),
-    at_most=(pass_rate_and_cost, at_smaller_beta),
+    at_most=(values_at_beta, at_smaller_beta),
     examples=(RESTRICTED.giving(lhs=".8 .277258872224", rhs="1 1.2039728043259"),),
     coq="smaller_beta_chooses",
-    false=(
-        neighbour("pass rate never falls, and KL never rises", lhs=at_smaller_beta, rhs=pass_rate_and_cost),
-    ),
+    false=(neighbour("pass rate never falls, and KL never rises", lhs=at_smaller_beta, rhs=values_at_beta),),
 )
 
 
 def with_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
     """The segment's far end: the other policy's shape, and that share of the base's failures turned valid."""
-    failing = valid_mass(base, ~valid)
-    return {"end": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
+    failing = pass_rate(base, ~valid)
+    return {"end": with_pass_rate(pass_rate(base, valid) + gain * failing, other, valid)}
 
 
 def member(base: Values, end: Values, t: Values) -> Values:
@@ -428,13 +426,13 @@ def member(base: Values, end: Values, t: Values) -> Values:
 def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
     """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the pass rate."""
     slope = ((end - base) * np.log(member(base, end, t) / base)).sum(axis=-1)
-    return slope / (valid_mass(end, valid) - valid_mass(base, valid))
+    return slope / (pass_rate(end, valid) - pass_rate(base, valid))
 
 
 def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) -> Values:
     """KL(pi_s || a) - V(pi_s)/beta at the beta of t."""
     policy = member(base, end, s)
-    return REVERSE_KL(policy, base) - price(base, end, valid, t) * valid_mass(policy, valid)
+    return REVERSE_KL(policy, base) - price(base, end, valid, t) * pass_rate(policy, valid)
 
 
 SEGMENT = theorem(

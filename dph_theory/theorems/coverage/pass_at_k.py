@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from ...binary_reward import valid_mass
+from ...binary_reward import pass_rate
 from ...coverage import averaged, exact_pass_at_k, expected_distinct_valid, pass_at_k
 from ...numeric.arrays import integers as whole_number
 from ...numeric.elementary import Values, masked
@@ -167,7 +167,7 @@ DISTINCT = theorem(
     examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=3, value="1.930835"),),
     coq="expected_distinct",
     false=(
-        neighbour("repeats counted, k q(Y1)", rhs=lambda q, valid, k: k * valid_mass(q, valid)),
+        neighbour("repeats counted, k q(Y1)", rhs=lambda q, valid, k: k * pass_rate(q, valid)),
         neighbour(
             "invalid outputs counted too", rhs=lambda q, valid, k: expected_distinct_valid(q, valid | True, k)
         ),
@@ -180,7 +180,7 @@ def all_but_last(q: Values) -> Values:
     return np.arange(q.shape[-1]) < q.shape[-1] - 1
 
 
-def validity(q: Values) -> Values:
+def rest_mass(q: Values) -> Values:
     return masked(q, all_but_last(q)).sum(axis=-1)
 
 
@@ -190,11 +190,11 @@ def distinct(q: Values, k: Values) -> Values:
 
 def distinct_if_uniform(q: Values, k: Values) -> Values:
     valid = all_but_last(q)
-    return distinct(np.where(valid, validity(q)[..., None] / int(valid.sum()), q), k)
+    return distinct(np.where(valid, rest_mass(q)[..., None] / int(valid.sum()), q), k)
 
 
 def dirac_then_policy(q: Values, k: Values) -> Values:
-    return np.stack([exact_pass_at_k(validity(q), k), distinct(q, k)], axis=-1)
+    return np.stack([exact_pass_at_k(rest_mass(q), k), distinct(q, k)], axis=-1)
 
 
 def policy_then_uniform(q: Values, k: Values) -> Values:

@@ -12,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass
+from ...binary_reward import filtered, pass_rate
 from ...divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
@@ -165,12 +165,12 @@ def distances_to_filtered(pi: Values, base: Values, valid: Values) -> Values:
 
 
 def cost_of_valid(pi: Values, base: Values, valid: Values) -> Values:
-    mu, target, inside = valid_mass(pi, valid), filtered(base, valid), filtered(pi, valid)
+    mu, target, inside = pass_rate(pi, valid), filtered(base, valid), filtered(pi, valid)
     return stacked(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
 
 
 def cost_of_both(pi: Values, base: Values, valid: Values) -> Values:
-    mu = valid_mass(pi, valid)
+    mu = pass_rate(pi, valid)
     of_invalid = stacked(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
     return of_invalid + cost_of_valid(pi, base, valid)
 
@@ -205,14 +205,14 @@ def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int,
 
 
 def drive(
-    validity: Values, share: Values, alpha: Values, size: int = 4, *, rate_is_known: bool = False
+    pass_rate: Values, share: Values, alpha: Values, size: int = 4, *, rate_is_known: bool = False
 ) -> Values:
     """The expected drive on log(rarer/commoner), of two correct answers that the base gives alike.
 
     The base rate is known, or the mean of v a/pi over the group; advantages are less the mean of the others.
     """
-    rarer, commoner = validity * share / 2, validity * (1 - share / 2)
-    total = 0 * validity
+    rarer, commoner = pass_rate * share / 2, pass_rate * (1 - share / 2)
+    total = 0 * pass_rate
     for i, j, chance in groups_of(size, rarer, commoner):
         # Masses in units of half the base rate: a/pi of a correct answer is 1/pi.
         rate = 2.0 if rate_is_known else (i / rarer + j / commoner) / size
@@ -228,11 +228,11 @@ GROUP = refuted(
     r" Z = A_1 \text{ and for } Z = \tfrac1G \sum_i v_i a(y_i)/\pi(y_i),\quad"
     r" R = (v a/(Z\pi))^{\alpha} - 1,\; G = 4",
     source=Source("kruszewski2026whatever", "the released code"),
-    on=chart(validity=rates(low=0.05, high=0.02), share=rates(low=0.05, high=1e-3), alpha=rates(low=0.05)),
+    on=chart(pass_rate=rates(low=0.05, high=0.02), share=rates(low=0.05, high=1e-3), alpha=rates(low=0.05)),
     equal=(drive, partial(drive, rate_is_known=True)),
     examples=(
-        example(validity=".6", share=".2", alpha=".75", lhs="-.1640773764113", rhs=".1704880793485"),
-        example(validity=".9", share=".2", alpha=".75", lhs=".1809776562109", rhs=".4022204537824"),
+        example(pass_rate=".6", share=".2", alpha=".75", lhs="-.1640773764113", rhs=".1704880793485"),
+        example(pass_rate=".9", share=".2", alpha=".75", lhs=".1809776562109", rhs=".4022204537824"),
     ),
     note="r and c are two correct answers that the base gives alike, of which the policy gives r a tenth."
     " A lone correct answer of four has the ratio 4 whatever a/pi: nothing shows that it is rare. Where few"

@@ -347,12 +347,12 @@ COEFFICIENTS = theorem(
 )
 
 
-def validity_gap(base_rate: Values, eta: Values) -> Values:
+def pass_rate_gap(base_rate: Values, eta: Values) -> Values:
     return mu_by_forward_kl(base_rate, eta) - mu_from_beta(base_rate, eta)
 
 
 def scaled_gap(base_rate: Values, eta: Values) -> Values:
-    return eta * (eta - 1) * abs(validity_gap(base_rate, eta))
+    return eta * (eta - 1) * abs(pass_rate_gap(base_rate, eta))
 
 
 STRONG = theorem(
@@ -370,7 +370,7 @@ STRONG = theorem(
 
 
 def gap_and_reverse_bound(base_rate: Values, eta: Values) -> Values:
-    return validity_gap(base_rate, eta) + base_rate * np.exp(1 / eta)
+    return pass_rate_gap(base_rate, eta) + base_rate * np.exp(1 / eta)
 
 
 WEAK = theorem(

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass, with_validity
+from ...binary_reward import filtered, pass_rate, with_pass_rate
 from ...divergences import (
     COMPARED,
     FORWARD_KL,
@@ -112,7 +112,7 @@ def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
 
 def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
     """The masses m on Y1 with f'(m/A1) + c = 0, capped at 1, one for every loss."""
-    base_rate = valid_mass(base, valid)
+    base_rate = pass_rate(base, valid)
     for ratio, exists in stationary_ratios(c):
         inside = exists & (ratio * base_rate < 1)
         yield np.where(inside, ratio * base_rate, 1.0)
@@ -120,7 +120,7 @@ def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
 
 def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
     """The same, of every loss at its own policy m p_*."""
-    policies = [with_validity(mass, base, valid) for mass in masses]
+    policies = [with_pass_rate(mass, base, valid) for mass in masses]
     losses = [
         mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(COMPARED, policies, strict=True)
     ]
@@ -193,7 +193,7 @@ def stated_masses(
     alpha: Mass = base_mass,
 ) -> Values:
     """The masses as stated, each a function of A1."""
-    A1 = valid_mass(base, valid)
+    A1 = pass_rate(base, valid)
     return np.stack([mass(A1) for mass in (log, k3, reverse, js, alpha)], axis=-1)
 
 
@@ -240,11 +240,11 @@ def by_token_and_by_sequence(
 
 def to_the_filtered_model(pi: Values, base: Values, valid: Values) -> Values:
     distance = FORWARD_KL(pi, filtered(base, valid))
-    return (distance + np.log(valid_mass(base, valid)))[..., None]
+    return (distance + np.log(pass_rate(base, valid)))[..., None]
 
 
 def to_the_base(pi: Values, base: Values, valid: Values) -> Values:
-    return (FORWARD_KL(pi, base) + np.log(valid_mass(base, valid)))[..., None]
+    return (FORWARD_KL(pi, base) + np.log(pass_rate(base, valid)))[..., None]
 
 
 FILTERED = theorem(
@@ -331,7 +331,7 @@ TOKENS = theorem(
 def distance_of_mass(pi: Values, base: Values, valid: Values, target: Mass = base_mass) -> Values:
     """The least cost of a mass on Y1 that is not the target, a function of A1."""
     rarest = np.min(np.where(valid, filtered(base, valid), 1.0), axis=-1)
-    return rarest * np.square(np.log(valid_mass(pi, valid) / target(valid_mass(base, valid)))) / 6
+    return rarest * np.square(np.log(pass_rate(pi, valid) / target(pass_rate(base, valid)))) / 6
 
 
 MASS = theorem(

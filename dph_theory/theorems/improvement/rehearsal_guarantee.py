@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass
+from ...binary_reward import filtered, pass_rate
 from ...divergences import FORWARD_KL, REVERSE_KL
 from ...fdivergence import FDivergence
 from ...improvement import rehearsal_guarantee
@@ -130,7 +130,7 @@ FILTERED = theorem(
     statement=r"J(\pi) = \pi(Y_1) \ge e^{-\mathrm{KL}(p_*\|\pi)}",
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
-    at_most=(guaranteed_rate, lambda pi, valid: valid_mass(pi, valid)),
+    at_most=(guaranteed_rate, lambda pi, valid: pass_rate(pi, valid)),
     examples=(FOUR_OUTCOMES.giving(lhs=".5466810369716", rhs=".55"),),
     coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
@@ -151,7 +151,7 @@ def guarantees(m: Values, base: Values, rest: Values, valid: Values, pi: Values)
 
 def rate_times_shape(m: Values, base: Values, valid: Values, pi: Values) -> Values:
     shape = np.exp(-FORWARD_KL(filtered(pi, valid), filtered(base, valid)))
-    return np.stack([m, valid_mass(pi, valid) * shape], axis=-1)
+    return np.stack([m, pass_rate(pi, valid) * shape], axis=-1)
 
 
 EQUALITY = theorem(
@@ -166,7 +166,7 @@ EQUALITY = theorem(
     false=(
         neighbour(
             "equality whatever the shape on Y1",
-            rhs=lambda m, pi, valid: np.stack([m, valid_mass(pi, valid)], axis=-1),
+            rhs=lambda m, pi, valid: np.stack([m, pass_rate(pi, valid)], axis=-1),
         ),
     ),
 )

@@ -20,7 +20,7 @@ from ...stationary import mixed_share
 from ...verification.charts import chart, example, log_uniform, rates, uniform
 from ...verification.statement import neighbour, refuted, theorem
 
-PASS_RATES = chart(validity=rates(low=1e-4, high=1e-4))
+PASS_RATES = chart(pass_rate=rates(low=1e-4, high=1e-4))
 SIZES = (2, 4, 5)
 
 
@@ -33,50 +33,50 @@ def gains(size: int, scale: str) -> Values:
     return of_valid[1:] - of_invalid[:-1]
 
 
-def expected_weight(size: int, validity: Values, scale: str = "std") -> Values:
+def expected_weight(size: int, pass_rate: Values, scale: str = "std") -> Values:
     """alpha_G(V): the gains averaged over the others' successes, Binomial(G-1, V)."""
-    total = 0 * validity
+    total = 0 * pass_rate
     for k, gain in enumerate(gains(size, scale)):
-        total = total + comb(size - 1, k) * validity**k * (1 - validity) ** (size - 1 - k) * gain
+        total = total + comb(size - 1, k) * pass_rate**k * (1 - pass_rate) ** (size - 1 - k) * gain
     return total
 
 
-def expected_weights(sizes: Iterable[int], validity: Values, scale: str = "std") -> Values:
+def expected_weights(sizes: Iterable[int], pass_rate: Values, scale: str = "std") -> Values:
     """The same of groups of several sizes, along a last axis."""
-    return np.stack([expected_weight(size, validity, scale) for size in sizes], axis=-1)
+    return np.stack([expected_weight(size, pass_rate, scale) for size in sizes], axis=-1)
 
 
-def over_all_groups(validity: Values) -> Values:
+def over_all_groups(pass_rate: Values) -> Values:
     """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample std, times V (1-V)."""
-    return stacked(lambda size: _expected_update(size, validity), SIZES)
+    return stacked(lambda size: _expected_update(size, pass_rate), SIZES)
 
 
-def _expected_update(size: int, validity: Values) -> Values:
-    total = 0 * validity
+def _expected_update(size: int, pass_rate: Values) -> Values:
+    total = 0 * pass_rate
     for verdicts in product((0, 1), repeat=size):
         won = sum(verdicts)
         if 0 < won < size:
             deviation = np.sqrt(won * (size - won) / (size * (size - 1)))
-            chance = validity**won * (1 - validity) ** (size - won)
+            chance = pass_rate**won * (1 - pass_rate) ** (size - won)
             for verdict in verdicts:
                 advantage = (verdict - won / size) / deviation
                 # V (1-V) times the score: 1 - V where valid, -V where not.
-                total = total + chance * advantage * (verdict - validity) / size
+                total = total + chance * advantage * (verdict - pass_rate) / size
     return total
 
 
-def spread_times_weight(validity: Values) -> Values:
-    return add_axes(validity * (1 - validity), 1) * expected_weights(SIZES, validity)
+def spread_times_weight(pass_rate: Values) -> Values:
+    return add_axes(pass_rate * (1 - pass_rate), 1) * expected_weights(SIZES, pass_rate)
 
 
-def from_larger_groups(validity: Values) -> Values:
+def from_larger_groups(pass_rate: Values) -> Values:
     """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
-    weights = expected_weights([size + 1 for size in SIZES], validity)
+    weights = expected_weights([size + 1 for size in SIZES], pass_rate)
     shares = np.array([size / (size + 1) for size in SIZES])
-    return add_axes(validity * (1 - validity), 1) * weights * shares
+    return add_axes(pass_rate * (1 - pass_rate), 1) * weights * shares
 
 
-PASS_RATE = example(validity=".25")
+PASS_RATE = example(pass_rate=".25")
 
 WEIGHT = theorem(
     "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
@@ -90,7 +90,7 @@ WEIGHT = theorem(
     false=(
         neighbour(
             "the population form 1/sqrt(V(1-V))",
-            rhs=lambda validity: add_axes(np.sqrt(validity * (1 - validity)), 1),
+            rhs=lambda pass_rate: add_axes(np.sqrt(pass_rate * (1 - pass_rate)), 1),
         ),
         neighbour("G others in the place of G - 1", rhs=from_larger_groups),
     ),
@@ -104,14 +104,14 @@ CONSTANT = theorem(
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     source=Source("ours", "group normalisation"),
     on=PASS_RATES,
-    equal=(partial(expected_weights, (2, 3)), lambda validity: CONSTANTS + 0 * add_axes(validity, 1)),
+    equal=(partial(expected_weights, (2, 3)), lambda pass_rate: CONSTANTS + 0 * add_axes(pass_rate, 1)),
     examples=(PASS_RATE.giving(value=".7071067811865 1.1547005383793"),),
     coq="constant",
     false=(
         neighbour(
             "alpha_4 = 3/2 whatever the pass rate",
             lhs=partial(expected_weight, 4),
-            rhs=lambda validity: 1.5 + 0 * validity,
+            rhs=lambda pass_rate: 1.5 + 0 * pass_rate,
         ),
     ),
 )
@@ -159,13 +159,13 @@ ENDS = theorem(
 MEANS_OF = (2, 3, 8)
 
 
-def rate_times_weight(validity: Values) -> Values:
-    return add_axes(validity, 1) * expected_weights(MEANS_OF, validity, "mean")
+def rate_times_weight(pass_rate: Values) -> Values:
+    return add_axes(pass_rate, 1) * expected_weights(MEANS_OF, pass_rate, "mean")
 
 
-def chance_of_success(validity: Values, without: int = 1) -> Values:
+def chance_of_success(pass_rate: Values, without: int = 1) -> Values:
     """That some of G - `without` answers is correct."""
-    return stacked(lambda size: 1 - (1 - validity) ** (size - without), MEANS_OF)
+    return stacked(lambda size: 1 - (1 - pass_rate) ** (size - without), MEANS_OF)
 
 
 MEAN = theorem(
@@ -175,7 +175,7 @@ MEAN = theorem(
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
     on=PASS_RATES,
     equal=(rate_times_weight, chance_of_success),
-    examples=(example(validity=".3", value=".3 .51 .9176457"),),
+    examples=(example(pass_rate=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
     false=(neighbour("G in the exponent", rhs=partial(chance_of_success, without=0)),),
 )
@@ -248,25 +248,25 @@ UNIQUE = refuted(
 )
 
 
-def in_mixed_groups(validity: Values) -> Values:
+def in_mixed_groups(pass_rate: Values) -> Values:
     """How often an answer's own group has both rewards, of correct and incorrect answers, over all groups."""
     return stacked(
-        lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES
+        lambda size: np.stack([_mixed_beside(size, pass_rate, own) for own in (1, 0)], axis=-1), SIZES
     )
 
 
-def _mixed_beside(size: int, validity: Values, own: int) -> Values:
-    total = 0 * validity
+def _mixed_beside(size: int, pass_rate: Values, own: int) -> Values:
+    total = 0 * pass_rate
     for verdicts in product((0, 1), repeat=size - 1):
         won = sum(verdicts)
         if 0 < won + own < size:
-            total = total + validity**won * (1 - validity) ** (size - 1 - won)
+            total = total + pass_rate**won * (1 - pass_rate) ** (size - 1 - won)
     return total
 
 
-def mixed_shares(validity: Values, more: int = 0) -> Values:
+def mixed_shares(pass_rate: Values, more: int = 0) -> Values:
     """In groups of so many answers more: with one more the answer itself is drawn again with the others."""
-    return stacked(lambda size: np.stack(mixed_share(size + more, validity), axis=-1), SIZES)
+    return stacked(lambda size: np.stack(mixed_share(size + more, pass_rate), axis=-1), SIZES)
 
 
 MIXED = theorem(
@@ -276,7 +276,7 @@ MIXED = theorem(
     source=Source("ours", "group normalisation"),
     on=PASS_RATES,
     equal=(in_mixed_groups, mixed_shares),
-    examples=(example(validity=".99"),),
+    examples=(example(pass_rate=".99"),),
     floor=1e-6,
     note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
     " answers have 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL of"
@@ -289,13 +289,13 @@ MIXED = theorem(
 GROUP_SIZES = (4, 8, 64)
 
 
-def population_weight(validity: Values) -> Values:
-    return add_axes(1 / np.sqrt(validity * (1 - validity)), 1)
+def population_weight(pass_rate: Values) -> Values:
+    return add_axes(1 / np.sqrt(pass_rate * (1 - pass_rate)), 1)
 
 
-def rescaled_population_weight(validity: Values) -> Values:
+def rescaled_population_weight(pass_rate: Values) -> Values:
     """The claim's refinement by the factor that makes it exact at p = 1/2."""
-    return population_weight(validity) * expected_weights(GROUP_SIZES, np.full_like(validity, 0.5)) / 2
+    return population_weight(pass_rate) * expected_weights(GROUP_SIZES, np.full_like(pass_rate, 0.5)) / 2
 
 
 DEVIATION = refuted(
@@ -304,7 +304,7 @@ DEVIATION = refuted(
     source=Source("mroueh2025grpo", "true of the population std"),
     on=PASS_RATES,
     equal=(partial(expected_weights, GROUP_SIZES), population_weight),
-    examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
+    examples=(example(pass_rate=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
     note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
     " the weight is bounded by (G-1)/sqrt G (group_advantages.ends).",
     coq="not_the_deviation",
@@ -315,9 +315,9 @@ DEVIATION = refuted(
 SMALL_SIZES = (2, 4, 8)
 
 
-def summed_slopes(validity: Values, beyond: int = 0) -> Values:
+def summed_slopes(pass_rate: Values, beyond: int = 0) -> Values:
     """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
-    powers = (1 - add_axes(validity, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
+    powers = (1 - add_axes(pass_rate, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
     return powers.cumsum(axis=-1)[..., [size + beyond - 1 for size in SMALL_SIZES]]
 
 
@@ -327,7 +327,7 @@ ORDER = refuted(
     source=Source("tajwar2026maxrl", "as summarised; the paper was not read"),
     on=PASS_RATES,
     equal=(partial(expected_weights, SMALL_SIZES, scale="mean"), summed_slopes),
-    examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
+    examples=(example(pass_rate=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
     note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1"
     " (group_advantages.mean). Of r/mean"
     " it stops at G: where groups are dropped, subtracting the mean is not free.",

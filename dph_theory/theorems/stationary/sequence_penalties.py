@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass, with_validity
+from ...binary_reward import filtered, pass_rate, with_pass_rate
 from ...divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes, masked, normalised
@@ -24,7 +24,7 @@ def two_masses(rate: Values) -> Values:
 
 
 def verdict_masses(policy: Values, valid: Values) -> Values:
-    return np.stack([valid_mass(policy, part) for part in (valid, ~valid)], axis=-1)
+    return np.stack([pass_rate(policy, part) for part in (valid, ~valid)], axis=-1)
 
 
 def divergences(policy: Values, base: Values) -> Values:
@@ -32,7 +32,7 @@ def divergences(policy: Values, base: Values) -> Values:
 
 
 def cost_of_mixture(base: Values, valid: Values, mu: Values) -> Values:
-    return divergences(with_validity(mu, base, valid), base)
+    return divergences(with_pass_rate(mu, base, valid), base)
 
 
 def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
@@ -42,7 +42,7 @@ def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
 
 
 MIXTURE = theorem(
-    "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
+    "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the pass rates alone, for every f",
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
     source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...binary_reward import tilted, valid_mass
+from ...binary_reward import pass_rate, tilted
 from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes, normalised
@@ -106,7 +106,7 @@ def normaliser_less_beta(base: Values, after: Values, beta: Values) -> Values:
     return after + beta[:, None] * (base / policy - 1)
 
 
-def validity(base: Values, after: Values, beta: Values, divergence: FDivergence = FORWARD_KL) -> Values:
+def best_rate(base: Values, after: Values, beta: Values, divergence: FDivergence = FORWARD_KL) -> Values:
     return (best_response(base, after, beta, divergence) * after).sum(axis=-1, keepdims=True)
 
 
@@ -116,13 +116,13 @@ VALUE = theorem(
     r" \;\Rightarrow\; \sum_t \pi(t|s) Q(s,t) = \ell - \beta",
     source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4, spread=3.0), after=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)),
-    equal=(normaliser_less_beta, validity),
+    equal=(normaliser_less_beta, best_rate),
     examples=(example(base=".144 .348 .312 .196", after=".9 .5 .3 .1", beta=".5", value=".58"),),
     coq="value_of_prefix",
     floor=1.0,
     false=(
         neighbour(
-            "the pass rate of the reverse KL at the same beta", rhs=partial(validity, divergence=REVERSE_KL)
+            "the pass rate of the reverse KL at the same beta", rhs=partial(best_rate, divergence=REVERSE_KL)
         ),
     ),
 )
@@ -252,7 +252,7 @@ COST = theorem(
 
 def filtering_cost(base: list[Values], verdicts: Values) -> Values:
     """-log A1 = KL(p_* || a)."""
-    return -np.log(valid_mass(sequences(base), flat(verdicts)))
+    return -np.log(pass_rate(sequences(base), flat(verdicts)))
 
 
 DEARER = theorem(
@@ -307,7 +307,7 @@ LAST = theorem(
 
 def objective(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
     """Mean over both prompts of E_q v - beta KL(q || a), over beta."""
-    return (valid_mass(q, one) + valid_mass(q, other)) / 2 / beta - REVERSE_KL(q, base)
+    return (pass_rate(q, one) + pass_rate(q, other)) / 2 / beta - REVERSE_KL(q, base)
 
 
 def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:

@@ -19,7 +19,7 @@ Tables: TypeAlias = list[np.ndarray]
 class ExactMeasures:
     """What an enumerated policy is, exactly; each a mean over the task's rows unless it says otherwise."""
 
-    validity: tuple[float, ...]
+    pass_rate: tuple[float, ...]
     """Of each row."""
     effective_answers: float
     """exp of the entropy of the valid answers."""
@@ -47,7 +47,7 @@ def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.
     by_first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)
     favourite = base_shares.argmax(axis=1)[:, None]
     return ExactMeasures(
-        validity=tuple(rates.tolist()),
+        pass_rate=tuple(rates.tolist()),
         effective_answers=float(np.exp(entropy(shares)).mean()),
         excess_kl=float(policy_excess_kl(rows, base_rows, task.valid, task.end).excess.mean()),
         first_share=float(by_first[:, 0].mean()),

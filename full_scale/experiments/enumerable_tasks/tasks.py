@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.stationary import policy_pass_rate
+from dph_theory.stationary import table_pass_rate
 from dph_theory.support.errors import argument_error, choice
 
 END = "<end>"
@@ -68,7 +68,7 @@ class EnumerableTask:
 
     def pass_rates(self, tables: Any) -> np.ndarray:
         """The pass rate of each row under tables of each text, (rows,)."""
-        return policy_pass_rate(self.of_rows(tables), self.valid, self.end)
+        return table_pass_rate(self.of_rows(tables), self.valid, self.end)
 
     @cached_property
     def prompt_ids(self) -> np.ndarray:

@@ -106,7 +106,7 @@ def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
     def value(courses: Course, base: Any) -> float:
         before, after, share = bracket(courses[other])
         sixteen, task = held_out(courses[run], 16), run.tasks[0] + HELD_OUT
-        low, high = (np.minimum(point.tasks[task].validity, 1.0) for point in (before, after))
+        low, high = (np.minimum(point.tasks[task].pass_rate, 1.0) for point in (before, after))
         rates = low + share * (high - low)
 
         from scipy.optimize import brentq

@@ -33,9 +33,9 @@ def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
             continue
         if run.anchors:
             task = run.tasks[0] + HELD_OUT
-            rates = np.array(policy[task].validity)
+            rates = np.array(policy[task].pass_rate)
             rates[[*anchors[run.id]]] = np.nan
-            policy[task] = replace(policy[task], validity=tuple(rates.tolist()))
+            policy[task] = replace(policy[task], pass_rate=tuple(rates.tolist()))
         by_seed.setdefault(run.seed, {})[run.setting] = policy
     return {**by_seed}
 
@@ -59,7 +59,7 @@ def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
 
 def common_pass_at(policy: Policy, other: Policy, task: str, k: int) -> tuple[float, float]:
     """Pass@k of two policies on a task, on the texts that neither holds at the base."""
-    rates = np.array([policy[task].validity, other[task].validity])
+    rates = np.array([policy[task].pass_rate, other[task].pass_rate])
     free = np.minimum(rates[:, ~np.isnan(rates).any(axis=0)], 1.0)
     one, two = exact_pass_at_k(free, np.asarray(k)).mean(axis=1).tolist()
     return one, two

@@ -77,7 +77,7 @@ def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
         tables = policy_tables(kl, task, run.coefficient)
         right = valid_answer_shares(tables, task.valid, task.end)
         first = right.reshape(len(right), task.vocabulary, -1).sum(axis=2)[:, :-1]
-        ends[kl].validity[name] = float(task.pass_rates(tables).mean())
+        ends[kl].pass_rate[name] = float(task.pass_rates(tables).mean())
         ends[kl].first_shares[name] = tuple(first.mean(axis=0).tolist())
     return ends
 
@@ -197,7 +197,7 @@ def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
     of_a_step, _ = spread(1, 1e-9)
     return NoiseForecast(
         pair=(llama.tokenizer.decode(first).strip(), llama.tokenizer.decode(second).strip()),
-        places=(int(places[0]), int(places[1])), validity=start, ends=(stop, float(odds(ended))),
+        places=(int(places[0]), int(places[1])), pass_rate=start, ends=(stop, float(odds(ended))),
         deviations=deviations, tabular=_tabular(right, start, stop, step),
         best_constant=_least(deviations), best_of_a_step=_least(of_a_step),
     )  # fmt: skip

@@ -91,7 +91,7 @@ def _numbers(
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
-    config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
+    config |= {"group": GROUP, "stored": STORED, "near": BARS.pass_rate, "alike": BARS.kl}
     config["difference"] = methods.DIFFERENCE
     ends = store.read(END, dict)
     results = {

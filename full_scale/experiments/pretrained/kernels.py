@@ -169,7 +169,7 @@ def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
     """Of the prompts of the kernel, each set of which is a task with its texts in order."""
     rates = np.empty(len(kernel.sets))
     for task in dict.fromkeys(kernel.sets):
-        rates[kernel.prompts_in(task)] = policy[task].validity
+        rates[kernel.prompts_in(task)] = policy[task].pass_rate
     return _logit(rates)
 
 

@@ -186,4 +186,4 @@ def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]
 
 
 def _of_texts(policy: Policy, k: int) -> np.ndarray:
-    return exact_pass_at_k(np.minimum(policy[UNTRAINED].validity, 1.0), np.asarray(k))
+    return exact_pass_at_k(np.minimum(policy[UNTRAINED].pass_rate, 1.0), np.asarray(k))

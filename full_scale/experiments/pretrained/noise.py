@@ -39,7 +39,7 @@ class NoiseForecast:
     """The base's two likeliest correct answers, whose log odds spread over seeds."""
     places: tuple[int, int]
     """Theirs among the words of the task."""
-    validity: float
+    pass_rate: float
     """Of the base."""
     ends: tuple[float, float]
     """The pass rate and the log odds where the expected-gradient run ends."""
@@ -60,7 +60,7 @@ class NoiseVerdict:
     task: str
     baseline: str
     seeds: int
-    validity: float
+    pass_rate: float
     """The mean of where they end."""
     predicted: float
     tabular: float | None
@@ -90,9 +90,9 @@ def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -
         measured = stdev(math.log(end.first_shares[0][first] / end.first_shares[0][second]) for end in ends)
         low, high = (measured * math.sqrt(freedom / chi2.ppf(tail, freedom)) for tail in (0.95, 0.05))
         verdict = "held" if low <= predicted <= high else "missed"
-        rates, rival = fmean(end.validity[0] for end in ends), forecast.tabular.get(baseline)
+        rates, rival = fmean(end.pass_rate[0] for end in ends), forecast.tabular.get(baseline)
         verdicts.append(
-            NoiseVerdict(task=task, baseline=baseline, seeds=len(ends), validity=rates, predicted=predicted,
+            NoiseVerdict(task=task, baseline=baseline, seeds=len(ends), pass_rate=rates, predicted=predicted,
                          tabular=rival, measured=measured, low=low, high=high, verdict=verdict)
         )  # fmt: skip
     return verdicts

@@ -105,7 +105,7 @@ class OpenRun(Settings):
 class TaskMeasures:
     """A task under a policy, exactly."""
 
-    validity: tuple[float, ...]
+    pass_rate: tuple[float, ...]
     """Of each text."""
     effective_answers: float
     """exp of the entropy of the correct answers; a mean over texts."""
@@ -121,7 +121,7 @@ Policy = Mapping[str, TaskMeasures]
 
 def pass_at(policy: Policy, tasks: Sequence[str], k: int, *, without: Sequence[int] = ()) -> float:
     """Exact Pass@k, the mean over all texts of the tasks but those numbers."""
-    rates = np.delete(np.concatenate([policy[task].validity for task in tasks]), [*without])
+    rates = np.delete(np.concatenate([policy[task].pass_rate for task in tasks]), [*without])
     return float(exact_pass_at_k(np.minimum(rates, 1.0), np.asarray(k)).mean())
 
 

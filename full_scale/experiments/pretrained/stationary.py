@@ -45,7 +45,7 @@ def runs_under_trl() -> list[OpenRun]:
 class PredictedEnd:
     """Where a form of the KL is predicted to end, of each of the run's tasks."""
 
-    validity: dict[str, float]
+    pass_rate: dict[str, float]
     first_shares: dict[str, tuple[float, ...]]
 
 

@@ -38,7 +38,7 @@ def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: T
     first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)[:, :-1]
     several = (task.valid.reshape(len(shares), -1).sum(axis=1) > 1).all()
     return TaskMeasures(
-        validity=tuple(task.pass_rates(task.base).tolist()),
+        pass_rate=tuple(task.pass_rates(task.base).tolist()),
         effective_answers=float(effective_number(flat).mean()),
         kl_to_base=float(_kl(full, base, words).mean()),
         first_shares=tuple(map(tuple, first.tolist())) if several else (),

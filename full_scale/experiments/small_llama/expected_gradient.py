@@ -45,7 +45,7 @@ def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) ->
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
     base, exact_update, course = _course_of(run, task, bases)
-    measures = {"validity": exact_update.validity} if spreads else {}
+    measures = {"pass_rate": exact_update.pass_rate} if spreads else {}
     # Where every row has one right answer, its share of them is 1.
     several = bool((exact_update.verdicts.sum(dim=-1) > 1).any())
     if spreads and several:
@@ -78,8 +78,8 @@ def _rivals(
         apart = slopes[right[0]] - slopes[right[1]]
         deviations[TABULAR] = float(
             drift_deviation(
-                float(exact_update.validity(log_p)),
-                fmean(ended.exact.validity),
+                float(exact_update.pass_rate(log_p)),
+                fmean(ended.exact.pass_rate),
                 valid=len(right),
                 invalid=linear.vocabulary - len(right),
                 step=run.learning_rate * float(apart.square().sum()) / 2,
@@ -132,7 +132,7 @@ def _at_end(
         exact(task, tables, base),
         kl=distances(task, tables, policies),
         deviations=deviations,
-        predicted_validity=None if own is None else exact(task, own, base).validity,
+        predicted_pass_rate=None if own is None else exact(task, own, base).pass_rate,
     )
 
 
@@ -188,8 +188,8 @@ class _ExpectedUpdate:
             torch.where(self.counted, values[self.entries], 0.0) for values in (log_probs, self.log_base)
         )
         verdicts, p = self.verdicts, log_policy.sum(-1).exp()
-        validity = (p * verdicts).sum(-1, keepdim=True)
-        advantage, spread = _advantage(run)(verdicts, validity)
+        pass_rate = (p * verdicts).sum(-1, keepdim=True)
+        advantage, spread = _advantage(run)(verdicts, pass_rate)
         weight = self._weight(p)
         _, c = update(
             torch,
@@ -214,7 +214,7 @@ class _ExpectedUpdate:
         """The probability of each row's answers, (rows, answers)."""
         return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
 
-    def validity(self, log_probs: Tensor) -> Tensor:
+    def pass_rate(self, log_probs: Tensor) -> Tensor:
         """The mean over rows of the mass of valid answers."""
         return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
 

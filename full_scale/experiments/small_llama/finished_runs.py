@@ -60,7 +60,7 @@ class FinishedRun(Outcome):
         """The mean over rows of |V - predicted V|."""
         if self.prediction is None:
             return None
-        return mean_gap(self.last.exact.validity, self.prediction.exact.validity)
+        return mean_gap(self.last.exact.pass_rate, self.prediction.exact.pass_rate)
 
 
 CLOSED_FORMS = ("none", *DESCENDING)
@@ -92,7 +92,7 @@ class ExpectedGradientRun:
     exact: ExactMeasures
     kl: Mapping[str, float]
     deviations: Mapping[str, float]
-    predicted_validity: tuple[float, ...] | None = None
+    predicted_pass_rate: tuple[float, ...] | None = None
     """Of each row at the run's own stationary policy."""
     rivals: Mapping[str, float] = field(default_factory=dict)
     """The deviation of the favourite's log odds by cruder accounts, of runs without a penalty (`RIVALS`)."""
@@ -102,7 +102,7 @@ class ExpectedGradientRun:
     @property
     def gap(self) -> float:
         """As of a `FinishedRun`; 0 where nothing is predicted."""
-        return mean_gap(self.exact.validity, self.predicted_validity or self.exact.validity)
+        return mean_gap(self.exact.pass_rate, self.predicted_pass_rate or self.exact.pass_rate)
 
 
 def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
@@ -153,13 +153,13 @@ def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> st
         return None
     if expected is None:
         return NO_EXPECTED_GRADIENT
-    bars, gap = bars_of(outcome.run.task), mean_gap(expected.exact.validity, prediction.exact.validity)
+    bars, gap = bars_of(outcome.run.task), mean_gap(expected.exact.pass_rate, prediction.exact.pass_rate)
     if misses(prediction.name, expected.kl, gap, bars):
         return TIME
     departures = standardised_departures(outcome, expected)
     if departures and all(abs(departure) <= DEVIATIONS for departure in departures.values()):
         return NOISE
-    ends = [(bars.validity, bars.kl), *((end.gap, end.kl_to_prediction) for end in expected.sampled)]
+    ends = [(bars.pass_rate, bars.kl), *((end.gap, end.kl_to_prediction) for end in expected.sampled)]
     most_gap, most_kl = (max(column) for column in zip(*ends, strict=True))
     is_within = (outcome.gap or 0.0) <= most_gap and (outcome.kl_to_prediction or 0.0) <= most_kl
     return BEYOND_FIRST_ORDER if is_within else UNEXPLAINED
@@ -167,7 +167,7 @@ def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> st
 
 def standardised_departures(outcome: FinishedRun, expected: ExpectedGradientRun) -> dict[str, float]:
     """How far the run is from its expected-gradient run, in predicted std, by measure."""
-    moved = {"validity": fmean(outcome.last.exact.validity) - fmean(expected.exact.validity)}
+    moved = {"pass_rate": fmean(outcome.last.exact.pass_rate) - fmean(expected.exact.pass_rate)}
     if expected.exact.favourite_share < 1 - 1e-9:  # Else a row has one right answer, and there are no odds.
         moved["favourite_odds"] = _odds(outcome.last.exact) - _odds(expected.exact)
     return {

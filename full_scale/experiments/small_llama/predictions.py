@@ -48,7 +48,7 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
     own = run.stationary_policy
     if own is None or run.scale == "group" or not _texts_are_rows(task):
         return {}
-    # Centred rewards weigh the same at every validity.
+    # Centred rewards weigh the same at every pass rate.
     beta, rows = run.beta / float(group_weight(run.group_size, 0.5, run.centring)), task.of_rows(base)
     policies = {}
     for name in (own, *(name for name in SOLVERS if name != own)):

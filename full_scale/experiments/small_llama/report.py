@@ -117,7 +117,7 @@ def _near_expected_gradient(
         for measure, departure in standardised_departures(outcome, expected).items():
             by_measure = departures.setdefault(outcome.run.experiment, {})
             by_measure.setdefault(measure, []).append(departure)
-    words = {"validity": "pass rate", "favourite_odds": "log odds of correct answers"}
+    words = {"pass_rate": "pass rate", "favourite_odds": "log odds of correct answers"}
     sentences = []
     for name, by_measure in departures.items():
         counts = [
@@ -133,7 +133,7 @@ def _near_expected_gradient(
 
 
 PREDICTED_MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {
-    "validity": lambda exact: sum(exact.validity) / len(exact.validity),
+    "pass_rate": lambda exact: sum(exact.pass_rate) / len(exact.pass_rate),
     "first_share": attrgetter("first_share"),
     "effective_answers": attrgetter("effective_answers"),
 }
@@ -151,7 +151,7 @@ def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[
     """A run's row of the table that figures read; what has no value, or None, is not known.
 
     Its fields and digest; judged (`is_judged`), `predicted` (the policy's name), nearest, `verdict`,
-    kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_validity
+    kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_pass_rate
     and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: what sampling noise is to do
     to the log odds, by its adjoint and by RIVALS; why_missed.
     """

@@ -143,7 +143,7 @@ def test_what_fails_is_said():
     ):
         with pytest.raises(AdvantageError, match=words):
             tabulate(advantage, size)
-    with pytest.raises(ValueError, match=r"validity=0\.0 is not allowed"):
+    with pytest.raises(ValueError, match=r"pass_rate=0\.0 is not allowed"):
         tabulate(forms.mean_of_all, 4).variance([0, 0.5])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sampled_counts import write_rows
 
-from dph_theory.checkpoints import Counts, compare_runs, confront
+from dph_theory.checkpoints import Counts, compare, compare_runs
 from dph_theory.checkpoints.answers import (
     agreement_with_other_prompts,
     answer_agreement,
@@ -21,7 +21,7 @@ from dph_theory.checkpoints.answers import (
     shuffled,
     styles_left,
 )
-from dph_theory.checkpoints.cli import confront_command
+from dph_theory.checkpoints.cli import compare_command
 from dph_theory.checkpoints.counts import prompt_row
 
 CODES = st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=1, max_size=4).map(np.array)
@@ -136,11 +136,11 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise
         write_rows(tmp_path / f"{name}.jsonl", rows)
         for name, rows in zip("xabc", [base, *runs], strict=False)
     ]
-    told = CliRunner().invoke(confront_command, [*map(str, paths)], obj=None)
+    told = CliRunner().invoke(compare_command, [*map(str, paths)], obj=None)
     assert told.exit_code == 0, told.output
     assert "Two runs retain the same correct answer to" in told.output
     assert "A run's other prompts name what it keeps on 1.000" in told.output
-    alone = CliRunner().invoke(confront_command, [*map(str, paths[:2])])
+    alone = CliRunner().invoke(compare_command, [*map(str, paths[:2])])
     assert "One correct answer a prompt left: two agree in 1.000 (base 0." in alone.output
     assert " are new to the base (by chance " in alone.output
     assert "Did consensus gain while coverage fell? " in alone.output
@@ -151,7 +151,7 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise
 def test_answers_that_only_one_side_has_are_not_compared(tmp_path):
     base, (run, *_) = runs_of("kept")
     plain = [{k: v for k, v in each.items() if k not in ("answer", "style")} for each in base]
-    assert confront(read(plain, "base"), read(run, "run"), draws=20).answers_left is None
+    assert compare(read(plain, "base"), read(run, "run"), draws=20).answers_left is None
     assert answer_codes([[prompt_row(each) for each in plain]]) is None
 
 

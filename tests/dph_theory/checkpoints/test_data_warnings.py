@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dph_theory.checkpoints import Counts, compare_runs, confront
+from dph_theory.checkpoints import Counts, compare, compare_runs
 from dph_theory.checkpoints.counts import prompt_row
 from dph_theory.checkpoints.data_warnings import data_warnings, independent, ordered, shared
 
@@ -83,7 +83,7 @@ def test_files_that_are_equal_and_prompts_of_one_text_are_named():
         "a, b have the same counts of every prompt",
         f"b: {PROMPTS - 1} prompts have the text of another, 1 are different",
     ]
-    assert told[0] in confront(other, one, draws=20).notes
+    assert told[0] in compare(other, one, draws=20).notes
     third = read(drawn(np.random.default_rng(5))[0], name="c")
     several = compare_runs(third, [("a", None, one), ("b", None, other)], draws=20)
     assert told[0] in several.notes

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
-from dph_theory.checkpoints import confront, matched, read_counts
+from dph_theory.checkpoints import compare, matched, read_counts
 from dph_theory.checkpoints.counts import PromptRow
 from dph_theory.checkpoints.measures import all_at_k, consensus, majority_at_k, measures
 from dph_theory.intervals import bounded_mean
@@ -89,7 +89,7 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     assert logic.value == pytest.approx(alone.value)
     assert logic.low < alone.low
     read = read_counts(tmp_path / "base.jsonl", by="kind")
-    assert any(one.on_request for one in confront(read, read, draws=20).measures)
+    assert any(one.on_request for one in compare(read, read, draws=20).measures)
 
 
 def test_the_vote_stands_beside_coverage_where_both_files_hold_the_answers(tmp_path):

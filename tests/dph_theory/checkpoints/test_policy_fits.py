@@ -6,7 +6,7 @@ from support.sampled_counts import base_rates, sampled, shifted
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.checkpoints.policy_fits import NO_CHANGE, OWN_SHIFTS, policy_scores, stationary_rates
 from dph_theory.checkpoints.rates import likelihood, rate_grid
-from dph_theory.stationary import normalised_validity_at, validity_at
+from dph_theory.stationary import normalised_pass_rate_at, pass_rate_at
 
 DIVERGENCES = {"reverse KL": REVERSE_KL, "forward KL": FORWARD_KL, "Jensen-Shannon": JENSEN_SHANNON}
 DIVERGENCES["alpha 0.5"] = alpha_divergence(0.5)
@@ -26,9 +26,9 @@ def test_the_grid_resolves_every_count_and_holds_both_ends():
 @pytest.mark.parametrize("beta", [0.3, 2.0])
 def test_stationary_rates_are_those_that_roots_give(name, beta):
     plain = stationary_rates(8)[f"{name}, advantages not normalised"](BEFORE, beta)
-    assert plain == pytest.approx(validity_at(BEFORE, beta, DIVERGENCES[name]), abs=1e-3)
+    assert plain == pytest.approx(pass_rate_at(BEFORE, beta, DIVERGENCES[name]), abs=1e-3)
     divided = stationary_rates(8)[f"{name}, advantages std-normalised (groups of 8)"](BEFORE[1:3], beta)
-    expected = normalised_validity_at(BEFORE[1:3], beta, 8, "std", DIVERGENCES[name])
+    expected = normalised_pass_rate_at(BEFORE[1:3], beta, 8, "std", DIVERGENCES[name])
     assert divided == pytest.approx(expected, abs=1e-3)
 
 

@@ -32,7 +32,7 @@ def test_the_run_that_loses_is_named_and_the_band_is_wider_than_alone(files):
     assert loses.lost > same.lost
     assert "at k = 16 better: none, worse: loses" in found.summary()
     assert [row[0] for row in found.tables()[0].rows] == ["same", "loses"]
-    # Alone it has the band of its own confrontation.
+    # Alone it has the band of its own comparison.
     alone = compare_runs(files["base"], [("loses", None, files["loses"])])
     curves = pass_curves(matched(files["base"], files["loses"]).counts, found.k)
     change = alone.runs[0].change

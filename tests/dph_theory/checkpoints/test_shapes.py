@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from dph_theory.checkpoints import read_counts
-from dph_theory.checkpoints.cli import confront_command
+from dph_theory.checkpoints.cli import compare_command
 from dph_theory.predict.cli import predict_command
 from dph_theory.support.terminal import COUNTS_OPTIONS
 
@@ -109,7 +109,7 @@ def put(folder, name, content):
 def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name, content, counts, verdict, option):  # fmt: skip
     path = put(tmp_path, name, content)
     words = shlex.split(option)
-    calls = [(confront_command, [path, path]), (predict_command, ["trl", "--counts", path])]
+    calls = [(compare_command, [path, path]), (predict_command, ["trl", "--counts", path])]
     for command, call in calls if option else calls[:1]:
         unasked = CliRunner().invoke(command, [*map(str, call)])
         if option:
@@ -119,7 +119,7 @@ def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name
             unasked = CliRunner().invoke(command, [*map(str, call), *words])
         assert unasked.exit_code == 0, unasked.output
         assert command is predict_command or verdict is None or (f"correct by {verdict}." in " ".join(unasked.output.split())) == bool(verdict)  # fmt: skip
-    options = confront_command.make_context("confront", [str(path), str(path), *words]).params
+    options = compare_command.make_context("compare", [str(path), str(path), *words]).params
     found = read_counts(path, **{name: options[name] for name in COUNTS_OPTIONS}).rows.values()
     assert sorted((row.n, row.c) for row in found) == counts
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dph_theory.binary_reward import valid_mass
+from dph_theory.binary_reward import pass_rate
 from dph_theory.finite_training import decision
 
 BASE, VALID = np.array([[0.3, 0.2, 0.1, 0.4]]), np.array([[True, True, True, False]])
@@ -23,7 +23,7 @@ def test_the_field_is_the_policy_gradient():
     theta = np.log(BASE)
     field = decision.plain_gradient(theta, VALID)[0]
     for outcome, step in enumerate(1e-6 * np.eye(4)):
-        up, down = (valid_mass(decision.softmax(theta + s), VALID)[0] for s in (step, -step))
+        up, down = (pass_rate(decision.softmax(theta + s), VALID)[0] for s in (step, -step))
         assert field[outcome] == pytest.approx((up - down) / 2e-6, rel=1e-7)
 
 

@@ -99,5 +99,5 @@ def test_the_pass_rate_rises_as_the_flow_of_its_logits():
 
 def test_the_pass_rate_ends_at_the_policy_of_normalised_advantages():
     found = pass_rate_along(0.3, [1e5], valid=2, invalid=5, beta=0.5, group_size=8, scale="std")
-    expected = normalised_validities(0.3, 0.5, 8, "std", REVERSE_KL)[0].validity
+    expected = normalised_validities(0.3, 0.5, 8, "std", REVERSE_KL)[0].pass_rate
     assert found[0] == pytest.approx(expected, rel=1e-6)

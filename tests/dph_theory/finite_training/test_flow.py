@@ -7,8 +7,8 @@ from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.finite_training import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.stationary import (
     masked_policy,
-    policy_pass_rate,
     sequence_policy,
+    table_pass_rate,
     tempered,
     token_policy,
     truncated,
@@ -56,7 +56,7 @@ def test_values_of_the_policies_of_per_answer_means():
     def found(beta, divergence, mean):
         lengths = LENGTHS if mean else None
         policy = token_policy(TREE, VERDICTS, beta, divergence, per_answer_mean=mean, lengths=lengths)
-        return float(policy_pass_rate(policy, VERDICTS)), float(valid_answer_shares(policy, VERDICTS)[0, 0])
+        return float(table_pass_rate(policy, VERDICTS)), float(valid_answer_shares(policy, VERDICTS)[0, 0])
 
     assert found(0.5, REVERSE_KL, False) == pytest.approx((0.880797, 0.519403), abs=1e-6)
     assert found(0.5, REVERSE_KL, True) == pytest.approx((0.880797, 0.488738), abs=1e-6)
@@ -89,12 +89,12 @@ def test_which_corrections_restore_the_policy(form, settings, least, most):
 
 
 @pytest.mark.parametrize(
-    ("form", "temperature", "validity", "shares"),
+    ("form", "temperature", "pass_rate", "shares"),
     [("k2", 1.5, 0.96417, (0.5917, 0.2822, 0.126)), ("k3", 0.6, 0.82083, (0.4914, 0.3109, 0.1977))],
 )
-def test_a_penalty_in_the_loss_sees_the_sampler(form, temperature, validity, shares):
+def test_a_penalty_in_the_loss_sees_the_sampler(form, temperature, pass_rate, shares):
     (policy,) = flow(SIX, THREE_RIGHT, [3e3], form=form, beta=0.3, rollouts=Rollouts(OTHER[temperature]))[0]
-    assert policy[:3].sum() == pytest.approx(validity, abs=6e-6)
+    assert policy[:3].sum() == pytest.approx(pass_rate, abs=6e-6)
     np.testing.assert_allclose(policy[:3] / policy[:3].sum(), shares, atol=6e-5)
 
 
@@ -108,12 +108,12 @@ def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     assert np.abs(policy[0] - token_policy(base, valid, 0.5)[0]).max() > 0.005
 
 
-@pytest.mark.parametrize(("form", "top_p", "validity"), [("none", 0.9, 0.923), ("sequence_kl", 0.7, 0.752)])
-def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity):
+@pytest.mark.parametrize(("form", "top_p", "pass_rate"), [("none", 0.9, 0.923), ("sequence_kl", 0.7, 0.752)])
+def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, pass_rate):
     sampler = Rollouts(partial(truncated, top_p=top_p))
     (policy,) = flow(SIX, THREE_RIGHT, [100.0], form=form, beta=0.3, step=0.3, rollouts=sampler)
     # Where it stops depends a little on the size of the steps.
-    assert policy[0][:3].sum() == pytest.approx(validity, abs=4e-3)
+    assert policy[0][:3].sum() == pytest.approx(pass_rate, abs=4e-3)
     assert truncated(policy, top_p=top_p)[0][:3].sum() == pytest.approx(1)
 
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hypothesis_strategies import laws, verifiers
 
-from dph_theory import valid_mass
+from dph_theory import pass_rate
 from dph_theory.losses import alpha_dpg_rewards, clipped_ratio_count
 from dph_theory.theorems._estimators import alpha_dpg_reward
 
 
 @given(base=laws(), pi=laws(), valid=verifiers(), alpha=st.floats(0.05, 1))
 def test_rewards_are_the_exact_ones(base, pi, valid, alpha):
-    rate = torch.tensor(np.log(valid_mass(base, valid)), dtype=torch.float64).clamp(max=0)
+    rate = torch.tensor(np.log(pass_rate(base, valid)), dtype=torch.float64).clamp(max=0)
     log_pi, log_base = (torch.tensor(np.log(policy)) for policy in (pi, base))
     rewards = alpha_dpg_rewards(log_pi, log_base, torch.tensor(valid), rate, alpha)
     np.testing.assert_allclose(rewards, alpha_dpg_reward(pi, base, valid, alpha), rtol=1e-9, atol=1e-12)

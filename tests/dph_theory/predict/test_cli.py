@@ -234,7 +234,7 @@ def test_what_a_user_is_told(tmp_path, rates, words, told):
     assert ("base now" in out) is (bool(rates) and words.startswith("trl"))
 
 
-def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_confront(tmp_path):
+def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_compare(tmp_path):
     path, log = tmp_path / "base.jsonl", tmp_path / "log.jsonl"
     path.write_text('{"id": "a", "n": 8, "c": 2}\n{"id": "b", "n": 8, "c": 4}\n')
     log.write_text(
@@ -245,7 +245,7 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_confront(tmp_
     for counts in (path, f"{log} --id task"):
         done = predict(f"trl beta=0 --counts {counts} --json -")
         assert [p["base_rate"] for p in json.loads(done.stdout)["prediction"]["prompts"]] == [0.25, 0.5]
-    for command in ("predict", "confront"):
+    for command in ("predict", "compare"):
         options = CliRunner().invoke(main, [command, "--help"]).output
         assert all(f" {option}" in options for option in ("--id", "--correct", "--unscored"))
 
@@ -261,7 +261,7 @@ def test_a_length_of_training_tells_the_rate_on_the_way_and_a_learning_rate_scal
     short = first(tmp_path, f"{words} --step 0.2 --steps 10")
     long = first(tmp_path, f"{words} --step 0.2 --steps 100000")
     scaled = first(tmp_path, f"{words} --step 0.4 --learning-rate 1e-6 2e-6 --steps 10")
-    assert 0.3 < short["on_the_way"] < long["on_the_way"] == pytest.approx(long["validity"], abs=1e-6)
+    assert 0.3 < short["on_the_way"] < long["on_the_way"] == pytest.approx(long["pass_rate"], abs=1e-6)
     assert scaled == short
 
 

@@ -40,24 +40,24 @@ GROUP_NORM |= {"algo.kl.init_coef": 0.5}
 )
 def test_the_pass_rate_reached_from_a_quarter_and_when(configuration, verifier, reached):
     (prompt,) = predict(configuration, [0.25], **verifier).prompts
-    assert prompt.validity == pytest.approx(reached, abs=1e-6)
+    assert prompt.pass_rate == pytest.approx(reached, abs=1e-6)
     objective = configuration.objective
     way = {"valid": 2, "invalid": 8, "beta": objective.coefficient, "scale": objective.advantage.scale}
     if not verifier:
         (then,) = pass_rate_along(0.25, [prompt.time], group_size=objective.group_size, **way)
-        assert then == pytest.approx(0.25 + 0.99 * (prompt.validity - 0.25), abs=2e-4)
+        assert then == pytest.approx(0.25 + 0.99 * (prompt.pass_rate - 0.25), abs=2e-4)
 
 
 def test_several_pass_rates_are_told():
     (prompt,) = predict(trl(0.42, 32), [0.01]).prompts
-    assert (prompt.validity, *prompt.other_validities) == pytest.approx((0.504222, 0.999782), abs=5e-7)
+    assert (prompt.pass_rate, *prompt.other_validities) == pytest.approx((0.504222, 0.999782), abs=5e-7)
 
 
 def test_prompts_that_cannot_move_stay_and_without_a_kl_those_that_move_end_at_one():
     found = predict(trl(0.1, 4), [0.0, 1.0])
-    assert [prompt.validity for prompt in found.prompts] == [0, 1]
+    assert [prompt.pass_rate for prompt in found.prompts] == [0, 1]
     found = predict(trl(0.0), {"a": 0.2, "b": 0.0}, step=0.5, steps=20)
-    assert [(prompt.id, prompt.validity) for prompt in found.prompts] == [("a", 1), ("b", 0)]
+    assert [(prompt.id, prompt.pass_rate) for prompt in found.prompts] == [("a", 1), ("b", 0)]
     assert 0.2 < found.prompts[0].on_the_way < 1
 
 
@@ -77,7 +77,7 @@ BETAS = [0.2, 0.09, 0.06]
 
 
 def trained(betas, base_rate, clip):
-    """The validities that exact ascent of V less beta times k3, its value clipped, ends at from the base."""
+    """The pass rates that exact ascent of V less beta times k3, its value clipped, ends at from the base."""
     base, reward, betas = np.array([base_rate, 1 - base_rate]), np.array([1.0, 0.0]), np.array(betas)[:, None]
     logits = np.log(base)
     for _ in range(1000):
@@ -92,8 +92,8 @@ def trained(betas, base_rate, clip):
 
 
 def test_below_the_clip_nothing_holds_a_wrong_answer():
-    found = [predict(of_weight_one(verl(beta)), [0.25]).mean_validity for beta in BETAS]
+    found = [predict(of_weight_one(verl(beta)), [0.25]).mean_pass_rate for beta in BETAS]
     assert found == pytest.approx(trained(BETAS, 0.25, 10), abs=1e-6)
     assert [each == 1 for each in found] == [False, False, True]
     unclipped = trl(BETAS[-1], use_bias_correction_kl=False)
-    assert predict(of_weight_one(unclipped), [0.25]).mean_validity < 1
+    assert predict(of_weight_one(unclipped), [0.25]).mean_pass_rate < 1

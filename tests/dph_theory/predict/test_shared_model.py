@@ -121,7 +121,7 @@ def test_the_command_tells_both_sets_what_is_lost_and_what_would_retain_more(tmp
     assert lines[head + 2].startswith("these settings")
     assert "coefficient" in lines[head + 3]
     assert own < better
-    assert lines[-1].startswith("Next: dph confront --help")
+    assert lines[-1].startswith("Next: dph compare --help")
     assert "each prompt by itself" not in done.output
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import dph_theory as d
 from dph_theory import stationary
+from dph_theory.divergences import NEYMAN_CHI_SQUARED
 from dph_theory.finite_training import stationary_spread
 
 # The power p of f'(u) = f''(1) (1 - u^-p)/p, and f''(1); 0 for log u.
@@ -15,7 +16,7 @@ POWERS = {
     d.REVERSE_KL: (0, 1),
     d.FORWARD_KL: (1, 1),
     d.CHI_SQUARED: (-1, 2),
-    d.NEYMAN_CHI_SQUARED: (2, 2),
+    NEYMAN_CHI_SQUARED: (2, 2),
     d.HELLINGER: (0.5, 0.5),
     d.alpha_divergence(0.2): (0.2, 1),
     d.alpha_divergence(-1.5): (-1.5, 1),
@@ -60,7 +61,7 @@ def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, 
         mu = float(true_pass_rate(base_rate, beta, divergence))
     base, valid = [np.array([base_rate, 1 - base_rate])], [True, False]
     found = {
-        "validity_at": stationary.validity_at(base_rate, beta, divergence),
+        "pass_rate_at": stationary.pass_rate_at(base_rate, beta, divergence),
         "best_response": stationary.best_response(base[0], [1.0, 0.0], beta, divergence)[0],
         "sequence_law": stationary.sequence_policy(base, valid, beta, divergence)[0][0],
         "token_law": stationary.token_policy(base, valid, beta, divergence)[0][0],
@@ -68,8 +69,8 @@ def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, 
     if divergence is d.REVERSE_KL:
         found["mu_from_beta"] = d.mu_from_beta(base_rate, beta)
         found["tilted"] = d.tilted(base[0], valid, beta)[0]
-        found["mean_validity"] = d.mean_validity([base_rate], beta)
-        found["normalised"] = stationary.normalised_validity_at(base_rate, beta, 8, scale="leave_one_out")
+        found["mean_pass_rate"] = d.mean_pass_rate([base_rate], beta)
+        found["normalised"] = stationary.normalised_pass_rate_at(base_rate, beta, 8, scale="leave_one_out")
     if divergence is d.FORWARD_KL:
         found["mu_by_forward_kl"] = d.mu_by_forward_kl(base_rate, beta)
     numbers = {name: float(value) for name, value in found.items()}
@@ -105,11 +106,11 @@ def test_the_spread_at_a_stationary_policy_falls_with_beta_to_nothing(base_rate,
 # A power below -1 of the smallest rate overflows, with a warning.
 @pytest.mark.parametrize("divergence", [d for d in POWERS if POWERS[d][0] >= -1], ids=lambda d: d.name)
 def test_beyond_them_are_limits(divergence):
-    assert stationary.validity_at(0.3, 1e300, divergence) == pytest.approx(0.3, abs=1e-9)
-    assert stationary.validity_at(0.3, 1e-300, divergence) == pytest.approx(1, abs=1e-9)
+    assert stationary.pass_rate_at(0.3, 1e300, divergence) == pytest.approx(0.3, abs=1e-9)
+    assert stationary.pass_rate_at(0.3, 1e-300, divergence) == pytest.approx(1, abs=1e-9)
     for rate in (1e-300, 1 - 2**-53):
-        assert stationary.validity_at(rate, 1e9, divergence) == pytest.approx(rate, abs=1e-9)
-        assert not np.isnan(stationary.validity_at(rate, [1e-300, 1e-6, 1.0, 1e300], divergence)).any()
+        assert stationary.pass_rate_at(rate, 1e9, divergence) == pytest.approx(rate, abs=1e-9)
+        assert not np.isnan(stationary.pass_rate_at(rate, [1e-300, 1e-6, 1.0, 1e300], divergence)).any()
 
 
 def test_a_family_is_projected_where_every_answer_is_right_or_the_base_gives_none():

@@ -9,15 +9,15 @@ from dph_theory import FORWARD_KL, REVERSE_KL, mu_from_beta
 from dph_theory.stationary import (
     group_weight,
     mixed_share,
+    normalised_pass_rate_at,
     normalised_policy,
     normalised_validities,
-    normalised_validity_at,
+    pass_rate_at,
     policy_divergence,
-    policy_pass_rate,
     sequence_policy,
     several_policies_below,
+    table_pass_rate,
     token_policy,
-    validity_at,
 )
 
 
@@ -27,10 +27,10 @@ from dph_theory.stationary import (
 )
 def test_several_policies_and_the_start_decides(group_size, beta, values):
     roots = normalised_validities(0.01, beta, group_size)
-    assert [root.validity for root in roots] == pytest.approx(values, abs=5e-7)
+    assert [root.pass_rate for root in roots] == pytest.approx(values, abs=5e-7)
     assert [root.stable for root in roots] == [True, False, True]
     starts = [0.01, values[1] - 0.01, values[1] + 0.01, 1.0]
-    reached = normalised_validity_at(0.01, beta, group_size, start=starts)
+    reached = normalised_pass_rate_at(0.01, beta, group_size, start=starts)
     assert reached == pytest.approx([values[0], values[0], values[2], values[2]], abs=5e-7)
 
 
@@ -46,33 +46,33 @@ def test_below_some_base_rate_one_beta_has_several_policies(group_size, base_rat
 def test_a_root_at_a_point_of_the_grid_is_found():
     # From a base rate of one half on, the grid is 0, .009, .018, ...: 0.5/beta is its point 8.
     (root,) = normalised_validities(0.5, 1 / 0.144, 2, "none")
-    assert root.validity == pytest.approx(mu_from_beta(0.5, 2 / 0.144), rel=1e-13)
+    assert root.pass_rate == pytest.approx(mu_from_beta(0.5, 2 / 0.144), rel=1e-13)
     assert root.stable
 
 
 def test_other_divergences_and_scales():
     for scale in ("none", "std", "mean"):
-        mu = normalised_validity_at(0.2, 0.4, 5, scale, FORWARD_KL)
+        mu = normalised_pass_rate_at(0.2, 0.4, 5, scale, FORWARD_KL)
         effective = 0.4 / group_weight(5, mu, scale)
-        assert validity_at(0.2, effective, FORWARD_KL) == pytest.approx(mu, rel=1e-10)
-    assert normalised_validity_at(0.2, 0.4, 5, "none") == pytest.approx(mu_from_beta(0.2, 0.5), rel=1e-12)
-    assert normalised_validity_at([0.0, 1.0], 0.4, 5) == pytest.approx([0, 1])
-    assert normalised_validity_at(0.2, 1e-3, 5) == 1
+        assert pass_rate_at(0.2, effective, FORWARD_KL) == pytest.approx(mu, rel=1e-10)
+    assert normalised_pass_rate_at(0.2, 0.4, 5, "none") == pytest.approx(mu_from_beta(0.2, 0.5), rel=1e-12)
+    assert normalised_pass_rate_at([0.0, 1.0], 0.4, 5) == pytest.approx([0, 1])
+    assert normalised_pass_rate_at(0.2, 1e-3, 5) == 1
 
 
 @pytest.mark.parametrize("solver", [token_policy, sequence_policy])
 def test_a_normalised_policy_is_the_policy_at_its_own_weight(solver):
     base, valid = random_tree(3)
     found = normalised_policy(base, valid, 0.5, 4, solver=solver)
-    weight = group_weight(4, policy_pass_rate(found, valid))
+    weight = group_weight(4, table_pass_rate(found, valid))
     assert policy_divergence(found, solver(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
 
 
 def test_the_start_decides_for_trees_too():
     base, valid = [np.array([0.01, 0.99])], np.array([True, False])
-    for start, validity in ((None, 0.504222), (0.9, 0.999782)):
+    for start, pass_rate in ((None, 0.504222), (0.9, 0.999782)):
         policy = normalised_policy(base, valid, 0.42, 32, start=start)
-        assert policy[0][0] == pytest.approx(validity, abs=5e-7)
+        assert policy[0][0] == pytest.approx(pass_rate, abs=5e-7)
 
 
 def test_nothing_to_move():
@@ -84,15 +84,15 @@ def test_nothing_to_move():
 def test_near_a_fold_the_nearer_policy_is_found():
     # Two of three roots are closer than one step of the grid on which a change of sign is looked for.
     base, valid = [np.array([0.001, 0.999])], np.array([True, False])
-    found = [root.validity for root in normalised_validities(0.001, 0.26, 16)]
+    found = [root.pass_rate for root in normalised_validities(0.001, 0.26, 16)]
     assert found == pytest.approx([0.626067806727, 0.668522472906, 0.999439457075], abs=1e-11)
     assert normalised_policy(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)
 
 
-@pytest.mark.parametrize(("mixed_only", "validity"), [(False, 0.972), (True, 0.997)])
-def test_a_kl_on_mixed_groups_alone_hardly_holds_what_is_nearly_solved(mixed_only, validity):
+@pytest.mark.parametrize(("mixed_only", "pass_rate"), [(False, 0.972), (True, 0.997)])
+def test_a_kl_on_mixed_groups_alone_hardly_holds_what_is_nearly_solved(mixed_only, pass_rate):
     (root,) = normalised_validities(0.1, 0.3, 4, "population_std", mixed_only=mixed_only)
-    assert root.validity == pytest.approx(validity, abs=5e-4)
+    assert root.pass_rate == pytest.approx(pass_rate, abs=5e-4)
 
 
 def test_how_often_a_group_is_mixed_is_counted_out():
@@ -110,7 +110,7 @@ def test_how_often_a_group_is_mixed_is_counted_out():
 def test_in_mixed_groups_alone_the_policy_is_where_the_exact_drift_of_samples_vanishes(divergence):
     base, beta, size = 0.2, 0.4, 4
     (root,) = normalised_validities(base, beta, size, "population_std", divergence, mixed_only=True)
-    rate, drift = root.validity, 0.0
+    rate, drift = root.pass_rate, 0.0
     for right in range(1, size):
         spread = np.sqrt(right * (size - right)) / size
         chance = binom.pmf(right, size, rate)

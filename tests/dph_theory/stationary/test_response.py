@@ -2,7 +2,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dph_theory import DIVERGENCES, FORWARD_KL, HELLINGER, NEYMAN_CHI_SQUARED, alpha_divergence, stationary
+from dph_theory import DIVERGENCES, FORWARD_KL, HELLINGER, alpha_divergence, stationary
+from dph_theory.divergences import NEYMAN_CHI_SQUARED
 from dph_theory.stationary import best_response
 
 SMOOTH = [divergence for divergence in DIVERGENCES.values() if np.isfinite(divergence.curvature)]
@@ -30,7 +31,7 @@ def test_equal_values_return_the_reference_and_zero_mass_stays(divergence):
 
 
 def in_high_precision(base_rate, beta, power, curvature):
-    """The validity with f'(mu/A1) - f'((1-mu)/A0) = 1/beta, f' = f''(1) (1 - u^-power)/power, by halving."""
+    """The pass rate with f'(mu/A1) - f'((1-mu)/A0) = 1/beta, f' = f''(1) (1 - u^-power)/power, by halving."""
     with mpmath.workdps(120):
         a, power, gain = mpmath.mpf(base_rate), mpmath.mpf(power), 1 / mpmath.mpf(beta)
 
@@ -54,12 +55,12 @@ def in_high_precision(base_rate, beta, power, curvature):
 )
 def test_at_the_slope_at_infinity_a_tiny_base_rate_has_its_rate(base_rate, off, divergence, power):
     beta = power / divergence.curvature * (1 + off)
-    validity = in_high_precision(base_rate, beta, power, divergence.curvature)
+    pass_rate = in_high_precision(base_rate, beta, power, divergence.curvature)
     base, valid = [[base_rate, 1 - base_rate]], [True, False]
-    assert stationary.validity_at(base_rate, beta, divergence) == pytest.approx(validity, abs=1e-9)
+    assert stationary.pass_rate_at(base_rate, beta, divergence) == pytest.approx(pass_rate, abs=1e-9)
     if base_rate**power == 0:
         return  # What the laws are solved for, the power of a ratio, underflows.
     responded = stationary.best_response(base[0], [1.0, 0.0], beta, divergence)
-    assert responded[0] == pytest.approx(validity, abs=1e-9)
+    assert responded[0] == pytest.approx(pass_rate, abs=1e-9)
     for solver in (stationary.sequence_policy, stationary.token_policy):
-        assert solver(base, valid, beta, divergence)[0][0] == pytest.approx(validity, abs=1e-9)
+        assert solver(base, valid, beta, divergence)[0][0] == pytest.approx(pass_rate, abs=1e-9)

@@ -6,11 +6,11 @@ from dph_theory import CHI_SQUARED, DIVERGENCES, alpha_divergence
 from dph_theory.stationary import (
     answer_probabilities,
     beta_at,
+    pass_rate_at,
     policy_divergence,
-    policy_pass_rate,
     sequence_policy,
+    table_pass_rate,
     valid_answer_shares,
-    validity_at,
 )
 
 EVERY = [divergence for divergence in DIVERGENCES.values() if np.isfinite(divergence.curvature)]
@@ -19,13 +19,13 @@ every = pytest.mark.parametrize("divergence", EVERY, ids=lambda d: d.name)
 
 
 @every
-def test_every_divergence_keeps_the_ratios_and_moves_the_validity_alone(divergence):
+def test_every_divergence_keeps_the_ratios_and_moves_the_pass_rate_alone(divergence):
     base, valid = random_tree(0, 4)
     policy = sequence_policy(base, valid, 0.3, divergence)
     shares = valid_answer_shares(base, valid)
     assert valid_answer_shares(policy, valid) == pytest.approx(shares, rel=1e-10, abs=1e-15)
-    pass_rate = validity_at(policy_pass_rate(base, valid), 0.3, divergence)
-    assert policy_pass_rate(policy, valid) == pytest.approx(pass_rate, rel=1e-12)
+    pass_rate = pass_rate_at(table_pass_rate(base, valid), 0.3, divergence)
+    assert table_pass_rate(policy, valid) == pytest.approx(pass_rate, rel=1e-12)
 
 
 @every
@@ -56,11 +56,11 @@ def test_prefixes_without_mass_keep_the_base():
 @every
 def test_beta_at_inverts(divergence):
     assert beta_at(0.25, 1.0, CHI_SQUARED) == pytest.approx(0.125, rel=1e-12)  # The largest without failures.
-    for base_rate, validity in ((0.25, 0.3), (0.25, 0.9), (1e-3, 0.5), (0.9, 0.95)):
-        beta = beta_at(base_rate, validity, divergence)
-        assert validity_at(base_rate, beta, divergence) == pytest.approx(validity, rel=1e-10)
+    for base_rate, pass_rate in ((0.25, 0.3), (0.25, 0.9), (1e-3, 0.5), (0.9, 0.95)):
+        beta = beta_at(base_rate, pass_rate, divergence)
+        assert pass_rate_at(base_rate, beta, divergence) == pytest.approx(pass_rate, rel=1e-10)
 
 
 def test_rates_of_zero_and_one_stay():
     for divergence in EVERY:
-        assert validity_at([0.0, 1.0], 0.1, divergence) == pytest.approx([0, 1], abs=1e-15)
+        assert pass_rate_at([0.0, 1.0], 0.1, divergence) == pytest.approx([0, 1], abs=1e-15)

@@ -7,8 +7,8 @@ from dph_theory.stationary import (
     answer_probabilities,
     policy_divergence,
     policy_excess_kl,
-    policy_pass_rate,
     sequence_policy,
+    table_pass_rate,
     token_policy,
     valid_answer_shares,
 )
@@ -34,8 +34,8 @@ def test_nothing_after_the_end_symbol_counts():
     for policy in (sequence_policy, token_policy):
         one, other = policy(base, valid, 0.4, end=end), policy(changed, free, 0.4, end=end)
         assert policy_divergence(one, other, end=end) == pytest.approx(0, abs=1e-15)
-        pass_rate = policy_pass_rate(other, free, end)
-        assert policy_pass_rate(one, valid, end) == pytest.approx(pass_rate, rel=1e-14)
+        pass_rate = table_pass_rate(other, free, end)
+        assert table_pass_rate(one, valid, end) == pytest.approx(pass_rate, rel=1e-14)
 
 
 def test_excess_kl_is_positive_for_tokens_and_zero_for_sequences():
@@ -44,7 +44,7 @@ def test_excess_kl_is_positive_for_tokens_and_zero_for_sequences():
     assert whole.excess == pytest.approx(0, abs=1e-14)
     parts = policy_excess_kl(token_policy(base, valid, 0.3), base, valid)
     assert parts.excess > 1e-3
-    assert parts.total == pytest.approx(parts.validity + parts.excess, rel=1e-12)
+    assert parts.total == pytest.approx(parts.pass_rate + parts.excess, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from support.small_confrontation import small_confrontation
+from support.small_comparison import small_comparison
 
 from dph_theory.audit import audit_advantage
 from dph_theory.predict import predict
@@ -16,7 +16,7 @@ def results():
     of_two = predict(configuration_of({"beta": 0.0, "num_generations": 8}, "trl"), [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
     verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
-    return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04}, "trl")
+    return small_comparison(), prediction, verdict, configuration_of({"beta": 0.04}, "trl")
 
 
 def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
@@ -28,7 +28,7 @@ def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
         assert json.loads(json.dumps(found.to_dict(), default=str))
         assert found.tables()
     # Long sequences are shown by their ends.
-    curves = small_confrontation().curves
+    curves = small_comparison().curves
     assert "k=(1, 2, 3, ..., 14, 15, 16; 16 in all)" in repr(curves)
     assert len(repr(curves)) < 1500
 
@@ -40,7 +40,7 @@ def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     assert "(the first 20 of 300 rows)" in prediction._repr_html_()
     assert prediction._repr_html_().count("<tr>") < 40
     frame = prediction.to_dataframe()
-    assert (len(frame), frame["predicted"].iloc[0]) == (300, prediction.prompts[0].validity)
+    assert (len(frame), frame["predicted"].iloc[0]) == (300, prediction.prompts[0].pass_rate)
     assert list(verdict.to_dataframe().columns) == ["V", "weight", "J_G", "variance"]
     assert configuration.to_dataframe().iloc[0, 0] == "penalty"
     assert Shown().to_dataframe().empty

@@ -40,7 +40,7 @@ def test_what_is_no_record_of_that_kind_is_refused(tmp_path, text, says):
 
 def test_results_are_shown_with_plain_numbers():
     shown = repr(excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0]))
-    assert shown == "ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)"
+    assert shown == "ExcessKL(total=0.208977, pass_rate=0.20378, valid=0.00336529, invalid=0.00183184)"
     assert repr(Estimate(2.0, 1.0, 1 / 3)) == "Interval(value=2.0, low=1.0, high=0.333333, method='')"
     seeds = mean_interval(np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 2.0]]))
     assert repr(seeds).startswith("Interval(value=[2., 2.], low=[")

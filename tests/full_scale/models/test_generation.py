@@ -237,7 +237,7 @@ def test_a_prompt_is_read_once_for_all_its_answers(llama, monkeypatch):
 
 
 def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
-    """As evaluations and rehearsal buffers draw them: held to the doubts of `dph confront`."""
+    """As evaluations and rehearsal buffers draw them: held to the doubts of `dph compare`."""
     found = loaded(tiny_llama(tmp_path, hidden=16, scale=2.0))
     prompts = [[3 + i % 8, 11 + i // 8] for i in range(48)]
 

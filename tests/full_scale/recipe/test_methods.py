@@ -76,7 +76,7 @@ def test_what_is_done_otherwise_than_published_is_said(method, train, said):
 
 
 @pytest.mark.parametrize(("name", "field"), [("KL-control", "beta"), ("KL-control-sequence", "online_beta")])
-def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
+def test_a_target_pass_rate_gives_the_beta_whose_mean_it_is(name, field):
     found = setup(MethodConfig(name=name, mu=0.6), RATES)
     beta = found.arguments[field]
     assert np.mean([0.0, *(mu_from_beta(rate, beta) for rate in RATES[1:])]) == pytest.approx(0.6, abs=1e-12)

@@ -79,7 +79,7 @@ def test_two_lines_on_a_plain_grpo_trainer_measure_what_the_theory_says(model, t
         wanted = {
             "excess_kl": expected.mean,
             "excess_kl_se": expected.mean_standard_error,
-            "validity": np.mean(rewards),
+            "pass_rate": np.mean(rewards),
             "kl": (log_pi - log_ref).mean().item(),
             "cost": (log_pi - log_ref).mean().item() - expected.mean,
             "groups_left_out": 0,
@@ -109,7 +109,7 @@ def test_prompts_without_a_base_rate_are_left_out_and_counted(model, tmp_path):
     left = [log["groups_left_out"] for log in logs]
     # Two groups a step, each of the eight prompts once.
     assert sum(left) == 5
-    assert ["validity" in log for log in logs] == [count < 2 for count in left]
+    assert ["pass_rate" in log for log in logs] == [count < 2 for count in left]
 
 
 def length_reward(completions, **columns):
@@ -120,8 +120,8 @@ def test_of_several_rewards_the_named_verdict_is_measured(model, tmp_path):
     rewards = {"reward": [length_reward, even_reward], "reward_weights": [0.1, 1.0]}
     run, logs = metered(model, tmp_path, meter={"verdict": "even_reward"}, **rewards)
     for log, plain_log in zip(logs, run.state.log_history, strict=False):
-        assert log["validity"] == pytest.approx(plain_log["rewards/even_reward/mean"])
-        assert log["validity"] != pytest.approx(plain_log["reward"])
+        assert log["pass_rate"] == pytest.approx(plain_log["rewards/even_reward/mean"])
+        assert log["pass_rate"] != pytest.approx(plain_log["reward"])
 
 
 def test_completions_that_trl_masks_are_measured_all_the_same(model, tmp_path):

@@ -1,4 +1,4 @@
-"""Counts along a training by TRL's own trainer, and their comparison by `dph confront`."""
+"""Counts along a training by TRL's own trainer, and their comparison by `dph compare`."""
 
 import json
 
@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.checkpoints import read_counts
-from dph_theory.checkpoints.cli import confront_command
+from dph_theory.checkpoints.cli import compare_command
 from full_scale.training.counts_callback import CountsCallback
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -47,7 +47,7 @@ def test_a_training_writes_counts_and_is_the_same_as_without(model, tmp_path):
     assert sum(row.c for row in base.rows.values()) / (16 * 8) == pytest.approx(rate, abs=0.15)
 
     files = [str(folder / f"step{step}.jsonl") for step in (0, 2, 4)]
-    result = CliRunner().invoke(confront_command, files)
+    result = CliRunner().invoke(compare_command, files)
     assert result.exit_code == 0, result.output
     assert "8 prompts" in result.output
 

@@ -198,7 +198,7 @@ def test_prompts_that_are_too_few_or_too_long_are_missing_room_and_few_a_step_ar
 @pytest.mark.parametrize(
     ("overrides", "named"),
     [
-        # A target validity, whose beta is not known yet, hides no mistake.
+        # A target pass rate, whose beta is not known yet, hides no mistake.
         ([CONTROL, "train.learning_rat=1"], "learning_rat"),
         # What the trainer's configuration would refuse is refused before it is made.
         ([CONTROL, "method.mu=null", "method.beta=0.5", "method.beta_from=0.1"], r"beta_from=0\.1"),
@@ -233,7 +233,7 @@ def test_a_launch_tells_processes_and_sharding(tmp_path, monkeypatch):
     ("name", "place", "online"),
     [("KL-control", "beta", "none"), ("KL-control-sequence", "online_beta", "sequence_kl")],
 )
-def test_a_target_validity_waits_for_the_base_rates_and_its_reference_is_counted(
+def test_a_target_pass_rate_waits_for_the_base_rates_and_its_reference_is_counted(
     eight, tmp_path, name, place, online
 ):
     found = planned(tmp_path, f"method.name={name}", f"model.path={eight}", "train.collapse_every=0")

@@ -91,7 +91,7 @@ def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alp
     assert gap(run, samples, run._alpha_dpg(samples), law, divergence(log_law(run.model))) > 1e-3
 
 
-def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
+def test_sequence_kl_ascends_pass_rate_less_beta_kl(enumerated, monkeypatch):
     run, samples, law, ref = enumerated(online="sequence_kl", online_beta=0.3)
     monkeypatch.setattr(run, "_less_baseline", lambda rewards: rewards)
     log_pi = log_law(run.model)

@@ -193,14 +193,14 @@ def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(
     verdict, length, seen = (log[f"rewards/{name}/mean"] for name in run.reward_func_names)
     assert log["reward"] == pytest.approx(verdict + 0.5 * length)
     assert length == seen > 0
-    assert log["collapse/validity"] == pytest.approx(verdict)
+    assert log["collapse/pass_rate"] == pytest.approx(verdict)
     assert log["outcomes/correct"] == pytest.approx(verdict)
     # What uses the verdict alone takes others of weight zero.
     alone = replace(recipe, method=MethodConfig(name="GRPO", baseline="one"))
     build_trainer(alone, replace(task, rewards={"seen": rewards["seen"]}), *given)
 
 
-def test_a_target_validity_counts_the_prompts_to_explore(stage):
+def test_a_target_pass_rate_counts_the_prompts_to_explore(stage):
     recipe, task, presampling, hashes = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control-sequence", mu=0.6))
     run = build_trainer(control, task, presampling, hashes)

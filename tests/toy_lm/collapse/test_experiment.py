@@ -30,14 +30,14 @@ def reverse_kl(reference, family, method):
 
 def test_the_global_minimum_jumps_in_the_homogeneous_family_and_keeps_mixtures_in_the_other(reference):
     best = reverse_kl(reference, "homogeneous", "global")
-    assert best[4.0]["validity"] == pytest.approx(0.0900, abs=5e-5)
+    assert best[4.0]["pass_rate"] == pytest.approx(0.0900, abs=5e-5)
     assert [best[x]["collapsed"] for x in (4.0, 4.5, 10.0)] == [False, True, True]
     (leap,) = select(reference["leaps"], family="homogeneous")
     assert leap["jump"] == pytest.approx(4.17548, abs=1e-5)
     assert (leap["high_from"], leap["low_until"]) == pytest.approx((3.813, 4.943), abs=2e-3)
     kept = reverse_kl(reference, "inhomogeneous", "global")[10.0]
     assert kept["effective"] == pytest.approx(5.81, abs=5e-3)
-    assert kept["validity"] > 0.999
+    assert kept["pass_rate"] > 0.999
     (alpha,) = select(reference["fits"], family="homogeneous", objective="alpha")
     assert alpha["collapsed"]
     assert alpha["value"] == alpha["certificate"]["dirac"]
@@ -107,8 +107,8 @@ def test_lines_come_base_by_base_repeat_and_no_method_is_below_the_global_minimu
             assert line["above"] >= -1e-9
             assert line["value"] == pytest.approx(at["value"] + line["above"])
             assert line["is_global"] == (line["above"] <= 1e-8 * (1 + abs(line["value"])))
-            # The value is the KL less what validity earns.
-            earned = line["inverse_beta"] * line["validity"]
+            # The value is the KL less what pass rate earns.
+            earned = line["inverse_beta"] * line["pass_rate"]
             assert line["value"] == pytest.approx(line["kl"] - earned, abs=1e-10)
 
 

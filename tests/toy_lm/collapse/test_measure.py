@@ -17,7 +17,7 @@ def test_a_dirac_has_lost_all_but_its_word_which_where_there_is_but_one_is_no_co
     family = problem.family(homogeneous=homogeneous)
     (line,) = measure(problem, family, best_dirac(problem, family), first)
     top = problem.targets[0].max()
-    assert line["validity"] == line["top"] == line["top_share"] == 1
+    assert line["pass_rate"] == line["top"] == line["top_share"] == 1
     assert line["top_word"] == "()()()()"
     assert line["collapsed"]
     assert line["effective"] == pytest.approx(1)
@@ -46,7 +46,7 @@ def test_every_measure_against_enumeration(homogeneous, seed):
     for row, line in enumerate(measure(problem, family, theta, np.arange(2))):
         q, target = p[row, valid] / p[row, valid].sum(), problem.targets[row]
         wanted = {
-            "validity": p[row, valid].sum(),
+            "pass_rate": p[row, valid].sum(),
             "top": p[row, valid].max(),
             "top_share": q.max(),
             "effective": np.exp(-(q * np.log(q)).sum()),
@@ -70,7 +70,7 @@ TARGETS = [
 
 
 def fit(case, effective, collapsed, **more):
-    more |= {"validity": 0.5, "coverage": 0.25, "excess_kl": float(case), "family": "f"}
+    more |= {"pass_rate": 0.5, "coverage": 0.25, "excess_kl": float(case), "family": "f"}
     return {"case": case, "effective": effective, "collapsed": collapsed, **more}
 
 
@@ -85,7 +85,7 @@ def test_bases_whose_target_is_one_word_do_not_count():
     fits += [fit(0, 4.0, False, objective="alpha", alpha=0.5, method="global")]
     best, ascent, alpha = rates(fits, TARGETS)
     counts = {"bases": 2, "collapsed": 1, "is_global": 2, "confirmed": 1}
-    means = {"effective_kept": (2 / 8 + 2 / 2) / 2, "validity": 0.5, "coverage": 0.25, "excess_kl": 0.5}
+    means = {"effective_kept": (2 / 8 + 2 / 2) / 2, "pass_rate": 0.5, "coverage": 0.25, "excess_kl": 0.5}
     assert best.items() >= (counts | means).items()
     assert ascent.items() >= {"method": "ascent", "collapsed": 2, "is_global": 1}.items()
     assert alpha.items() >= {"alpha": 0.5, "mu": None, "bases": 1, "effective_kept": 0.5}.items()

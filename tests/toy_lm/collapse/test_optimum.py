@@ -40,7 +40,7 @@ def fit_reverse_kl(problem, *strengths, homogeneous=True):
 def test_reverse_kl_jumps_to_a_dirac_in_the_homogeneous_family(problem):
     found, lines = fit_reverse_kl(problem, 0.5, 4.0, 5.0, 10.0)
     assert [line["collapsed"] for line in lines] == [False, False, True, True]
-    assert lines[0]["validity"] < lines[1]["validity"] == pytest.approx(0.0900, abs=5e-5)
+    assert lines[0]["pass_rate"] < lines[1]["pass_rate"] == pytest.approx(0.0900, abs=5e-5)
     assert [line["top"] for line in lines[2:]] == pytest.approx([0.946, 0.9997], abs=5e-4)
     assert {line["top_word"] for line in lines} == {"()()()()"}
     assert (found.agree >= found.starts - 3).all()
@@ -61,11 +61,11 @@ def test_reverse_kl_jumps_to_a_dirac_in_the_homogeneous_family(problem):
     assert found.value[2].item() < least < found.value[2].item() + 0.05
 
 
-@pytest.mark.parametrize(("alpha", "validity"), [(0.9, 0.3065), (0.75, 0.372), (0.5, 1), (0.1, 1)])
-def test_alpha_jumps_to_the_dirac_which_no_policy_attains(problem, alpha, validity):
+@pytest.mark.parametrize(("alpha", "pass_rate"), [(0.9, 0.3065), (0.75, 0.372), (0.5, 1), (0.1, 1)])
+def test_alpha_jumps_to_the_dirac_which_no_policy_attains(problem, alpha, pass_rate):
     found, (line,) = fit(problem, lambda family: problem.alpha(family, alpha))
-    assert line["validity"] == pytest.approx(validity, abs=5e-4)
-    assert found.boundary.item() == (line["top"] == 1) == (validity == 1)
+    assert line["pass_rate"] == pytest.approx(pass_rate, abs=5e-4)
+    assert found.boundary.item() == (line["top"] == 1) == (pass_rate == 1)
     if found.boundary:
         top = problem.targets.max()
         assert found.value.item() == found.dirac.item()
@@ -152,14 +152,14 @@ def test_fresh_starts_that_lead_nowhere_change_nothing_but_the_count():
 
 
 @pytest.mark.parametrize(
-    ("homogeneous", "coverage", "validity"), [(True, 0.888, 0.283), (False, 0.906, 0.831)]
+    ("homogeneous", "coverage", "pass_rate"), [(True, 0.888, 0.283), (False, 0.906, 0.831)]
 )
-def test_the_m_projection_minimises_the_forward_kl(problem, homogeneous, coverage, validity):
+def test_the_m_projection_minimises_the_forward_kl(problem, homogeneous, coverage, pass_rate):
     family = problem.family(homogeneous=homogeneous)
     rows, words = projected(problem, family), torch.from_numpy(problem.valid_words)
     target = torch.from_numpy(problem.targets[0])
     (line,) = measure(problem, family, rows.flatten(-2), np.zeros(1, dtype=int))
-    assert (line["coverage"], line["validity"]) == pytest.approx((coverage, validity), abs=5e-4)
+    assert (line["coverage"], line["pass_rate"]) == pytest.approx((coverage, pass_rate), abs=5e-4)
 
     def away(theta):
         log_pi = family.log_prob(family.rows(theta), words)
@@ -170,7 +170,7 @@ def test_the_m_projection_minimises_the_forward_kl(problem, homogeneous, coverag
     for _ in range(20):
         shift = 0.05 * torch.from_numpy(rng.normal(size=rows.shape))
         assert away((rows + shift).flatten(-2)) > least
-    # A false neighbour: the reverse-KL fit of high validity is farther from p_* in this direction.
+    # A false neighbour: the reverse-KL fit of high pass rate is farther from p_* in this direction.
     found, _ = fit_reverse_kl(problem, 5.0, homogeneous=homogeneous)
     assert away(found.theta) > least
 

@@ -53,7 +53,7 @@ def test_objectives_are_divergences_and_the_pass_rate(problem, homogeneous, seed
     np.testing.assert_allclose(problem.alpha(family, alpha)(theta, base), wanted, rtol=1e-9, atol=1e-10)
     passed = words[:, valid].sum(axis=1)
     np.testing.assert_allclose(problem.reward(family)(theta, base), -passed, rtol=1e-12)
-    assert problem.validity(family, theta[1]) == pytest.approx(passed[1])
+    assert problem.pass_rate(family, theta[1]) == pytest.approx(passed[1])
 
 
 @pytest.mark.parametrize(("make", "words"), [(random_brackets, 14), (random_counts, 90)])

@@ -85,7 +85,7 @@ def minima(problem, strengths, homogeneous=True):
 def test_a_steep_rise_on_one_branch_is_no_jump(problem):
     family, found = minima(problem, [3.0, 4.0], homogeneous=False)
     low, high = (3.0, found.theta[0]), (4.0, found.theta[1])
-    assert problem.validity(family, high[1]) - problem.validity(family, low[1]) > 0.5
+    assert problem.pass_rate(family, high[1]) - problem.pass_rate(family, low[1]) > 0.5
     assert find_jump(problem, family, low, high, search=(0.0, 20.0)) == {}
 
 

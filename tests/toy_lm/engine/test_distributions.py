@@ -11,15 +11,15 @@ from support.toy_models import automata, bigrams, building
 
 import dph_theory
 from dph_theory.stationary import locally_filtered as tree_filtered
-from dph_theory.stationary import policy_divergence, policy_pass_rate
+from dph_theory.stationary import policy_divergence, table_pass_rate
 from toy_lm import (
     MarkovLM,
     base_distribution,
     filtered_lm,
     from_regex,
     locally_filtered,
+    pass_rate,
     token_distribution_kl,
-    validity,
 )
 from toy_lm.collapse.problem import all_words
 
@@ -56,7 +56,7 @@ def cases(draw):
     assume(not valid.all())
     models = [draw(bigrams(symbols)) for _ in range(2)]
     with building():
-        possible = all(validity(model, automaton, length) > 0 for model in models)
+        possible = all(pass_rate(model, automaton, length) > 0 for model in models)
     assume(possible)
     return (length, automaton, *models)
 
@@ -74,7 +74,7 @@ def test_laws_and_divergences_are_those_of_enumeration(case):
     )
     np.testing.assert_allclose(enumerated(plain), a, atol=1e-14)
     np.testing.assert_allclose(enumerated(theirs), dph_theory.filtered(a, valid), atol=1e-12)
-    assert validity(base, automaton, length) == pytest.approx(a[valid].sum(), rel=1e-12)
+    assert pass_rate(base, automaton, length) == pytest.approx(a[valid].sum(), rel=1e-12)
     assert (accepted(plain), accepted(theirs)) == pytest.approx((a[valid].sum(), 1), rel=1e-12)
     # E_{p_*} log(p_*/a) = -log A1.
     assert token_distribution_kl(theirs, plain) == pytest.approx(-np.log(a[valid].sum()), rel=1e-9, abs=1e-12)
@@ -100,7 +100,7 @@ def test_the_locally_filtered_model_is_that_of_the_tree_and_pythagoras_holds():
     plain, filtered = base_distribution(base, AUTOMATON, LENGTH), filtered_lm(base, AUTOMATON, LENGTH)
     local, tree = locally_filtered(base, AUTOMATON, LENGTH), tree_filtered(tables, valid)
     assert token_distribution_kl(local, plain) == pytest.approx(policy_divergence(tree, tables), rel=1e-12)
-    assert accepted(local) == pytest.approx(policy_pass_rate(tree, valid), rel=1e-12)
+    assert accepted(local) == pytest.approx(table_pass_rate(tree, valid), rel=1e-12)
     more = token_distribution_kl(local, plain) - token_distribution_kl(filtered, plain)
     assert token_distribution_kl(local, filtered) == pytest.approx(more, rel=1e-10)
     assert token_distribution_kl(plain, filtered) == np.inf

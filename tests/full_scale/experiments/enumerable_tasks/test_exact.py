@@ -26,11 +26,11 @@ def test_measures_of_the_base_and_of_its_filtered_model():
     own = exact(task, base, base)
     assert own.excess_kl == pytest.approx(0, abs=1e-12)
     assert own.first_share == 1
-    assert own.pass_at_k[0] == pytest.approx(np.mean(own.validity))
-    hit = [np.mean(1 - (1 - np.array(own.validity)) ** k) for k in PASS_AT]
+    assert own.pass_at_k[0] == pytest.approx(np.mean(own.pass_rate))
+    hit = [np.mean(1 - (1 - np.array(own.pass_rate)) ** k) for k in PASS_AT]
     assert own.pass_at_k == pytest.approx(hit)
     best = exact(task, filtered_policy(base, task.valid, end=task.end), base)
-    assert best.validity == pytest.approx([1, 1])
+    assert best.pass_rate == pytest.approx([1, 1])
     assert best.effective_answers == pytest.approx(own.effective_answers)
 
 

@@ -40,4 +40,4 @@ def test_the_base_is_read_from_runs_of_the_study_s_own_model_alone():
         return FinishedOpenRun(run, course, {}, 1.0, 1.0)
 
     base = base_of([finished(None, 0.25), finished(GEMMA, 0.5)])
-    assert base[DIGITS[0]].validity == (0.25,)
+    assert base[DIGITS[0]].pass_rate == (0.25,)

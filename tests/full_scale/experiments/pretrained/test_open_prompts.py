@@ -3,7 +3,7 @@ import operator
 import pytest
 import torch
 
-from dph_theory.stationary import policy_pass_rate
+from dph_theory.stationary import table_pass_rate
 from full_scale.experiments.pretrained.open_prompts import TASKS, OpenPrompts, open_prompts
 from full_scale.experiments.pretrained.reading import Reading, likeliest_tokens
 from full_scale.tasks.llama import random_llama, word_level
@@ -30,7 +30,7 @@ def test_open_prompts_as_an_enumerable_task_have_the_models_own_probabilities():
     assert task.base[1][0, 0] == pytest.approx([*after_a[:2].tolist(), float(after_a[2:].sum())], abs=1e-5)
     assert task.valid[0].sum() == 2
     assert task.valid[0][:2, 1].all()
-    assert policy_pass_rate(task.base, task.valid, task.end)[0] < float(start[:2].sum())
+    assert table_pass_rate(task.base, task.valid, task.end)[0] < float(start[:2].sum())
     with pytest.raises(ValueError, match="one token"):
         Reading(TOKENIZER, [OpenPrompts("long", ("d",), ("b c",), (frozenset({"b c"}),))])
 

@@ -117,7 +117,7 @@ def test_trls_own_trainer_learns_the_verdicts_of_the_prompt(folder, kl):
         "trl", ("weekdays",), "Dr. GRPO", kl, 0.2, 1.0, trainer="trl", seed=0, steps=8, learning_rate=0.06
     )
     outcome = conduct(folder, run)
-    first, last = (point.tasks["weekdays"].validity[0] for point in outcome.course)
+    first, last = (point.tasks["weekdays"].pass_rate[0] for point in outcome.course)
     assert first < 0.1 < 0.5 < last
     assert set(outcome.distances) == {"reward", "k3_corrected", "k3"}
 
@@ -134,7 +134,7 @@ def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
     assert set(verdicts) == {"none", "one"}
     for verdict in verdicts.values():
         assert verdict.predicted == pytest.approx(verdict.measured, rel=0.35)
-    assert verdicts["none"].validity == pytest.approx(forecast.ends[0], abs=0.02)
+    assert verdicts["none"].pass_rate == pytest.approx(forecast.ends[0], abs=0.02)
     assert verdicts["one"].tabular == 0.0, "unrelated answers would not drift apart"
     assert forecast.best_constant == pytest.approx(0.3, abs=0.1), "right answers are rare and differ"
 
@@ -249,7 +249,7 @@ def test_a_run_that_ends_at_another_policy_missed():
     distances = {"reward": 0.2, "k3_corrected": 0.2, "k3": 0.001}
     run = expected(("weekdays",), "reward", 0.5)
     missed = FinishedOpenRun(run, (end,), distances, 1.0, 0.1, gap=0.19)
-    assert (missed.misses, missed.nearest) == (("policy", "validity", "answers"), "k3")
+    assert (missed.misses, missed.nearest) == (("policy", "pass rate", "answers"), "k3")
     near = replace(missed, run=replace(run, kl="k3"), gap=0.01)
     assert (near.verdict, near.kl_to_prediction) == ("matched", 0.001)
     # Two forms have one policy where answers are one token: the run's own is as near.
@@ -332,5 +332,5 @@ def test_the_pretrained_llama_is_converted_once_knows_weekdays_and_ends_at_the_p
     run = expected(FOUR[:2], "k3", 0.5, steps=40, learning_rate=3e-5, coefficient_from=1.0)
     outcome = conduct(str(path), run)
     begun = outcome.course[0].tasks
-    assert [begun[name].validity[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
+    assert [begun[name].pass_rate[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
     assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]

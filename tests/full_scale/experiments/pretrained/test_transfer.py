@@ -52,7 +52,7 @@ def stored_kernels(tmp_path_factory):
 def moved(outcome, texts):
     """How far the pass rates of held-out texts are from the base's, a mean in log odds."""
     start, end = (
-        np.array(point.tasks[EXPLORED + HELD_OUT].validity)[[*texts]]
+        np.array(point.tasks[EXPLORED + HELD_OUT].pass_rate)[[*texts]]
         for point in (outcome.course[0], outcome.course[-1])
     )
     return float(np.abs(np.log(end / (1 - end)) - np.log(start / (1 - start))).mean())

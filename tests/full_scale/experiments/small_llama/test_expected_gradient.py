@@ -65,8 +65,8 @@ def test_the_expected_gradient_run_is_gradient_descent_on_the_exact_objective(fo
     p = by_hand(run, folder)
     task = enumerable_task(run.task)
     answers = np.array([*task.valid[0][: task.end].ravel(), False])
-    assert found.exact.validity[0] == pytest.approx(float(p[answers].sum()), rel=1e-5)
-    assert found.exact.validity[0] > 0.501
+    assert found.exact.pass_rate[0] == pytest.approx(float(p[answers].sum()), rel=1e-5)
+    assert found.exact.pass_rate[0] > 0.501
     assert found.deviations == {}
 
 
@@ -128,7 +128,7 @@ def test_expected_gradient_runs_end_at_their_own_policy(form, folder):
 def test_the_noise_of_the_mean_over_a_batch_s_tokens_is_carried(folder):
     run = LlamaRun("x", "selection-2", "k3", 0.5, steps=2, group_size=8, dapo=True, **SGD)
     found = train_in_expectation(run, folder)
-    assert found.deviations["validity"] > 0
+    assert found.deviations["pass_rate"] > 0
     assert found.deviations["favourite_odds"] > 0
 
 

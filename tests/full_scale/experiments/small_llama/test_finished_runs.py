@@ -27,15 +27,15 @@ BETWEEN = (SELECTION_BARS.kl + BARS.kl) / 2
         (0, (0.001, 0.2, 0.1), TASK.name, "matched"),
         # A planted wrong policy is found out.
         (2, (0.1, 0.2, 0.001), TASK.name, "missed: policy and answers"),
-        (1, (0.001, 0.2, 0.1), TASK.name, "missed: validity"),
-        (1, (0.3, 0.001, 0.2), TASK.name, "missed: policy and validity and answers"),
-        # Collapsed answers of the right validity: P(first | valid) .99 where the policy has .9.
+        (1, (0.001, 0.2, 0.1), TASK.name, "missed: pass rate"),
+        (1, (0.3, 0.001, 0.2), TASK.name, "missed: policy and pass rate and answers"),
+        # Collapsed answers of the right pass rate: P(first | valid) .99 where the policy has .9.
         (0, (0.071, 0.2, 0.1), TASK.name, "missed: answers"),
         (0, (BETWEEN, 0.2, 0.1), TASK.name, "missed: answers"),
         (0, (BETWEEN, 0.2, 0.1), "dial-0", "matched"),
     ],
 )
-def test_a_run_matches_by_the_nearest_policy_its_validity_and_its_answers(ended_at, kl, task, verdict):
+def test_a_run_matches_by_the_nearest_policy_its_pass_rate_and_its_answers(ended_at, kl, task, verdict):
     finished = outcome(ended_at, kl, replace(outcome().run, task=task))
     assert finished.verdict == verdict
     assert finished.prediction.name == TOKEN_FORWARD
@@ -54,7 +54,7 @@ def test_a_target_is_matched_by_the_distance_from_it():
 
 
 NEAR, FAR = SampledEnd(0.0, 0.0), SampledEnd(1.0, 1.0)
-WIDE, NARROW = ({"validity": v, "favourite_odds": v} for v in (1.0, 1e-6))
+WIDE, NARROW = ({"pass_rate": v, "favourite_odds": v} for v in (1.0, 1e-6))
 THERE = (0.001, 0.2, 0.1)
 
 
@@ -79,9 +79,9 @@ def test_a_miss_is_time_where_the_expected_gradient_misses_and_noise_where_it_is
 
 
 def test_noise_is_counted_in_predicted_deviations():
-    expected, missed = expected_at(0, THERE, {"validity": 0.01, "favourite_odds": 0.0}), outcome(ended_at=1)
-    gap = missed.last.exact.validity[0] - PREDICTED[0].exact.validity[0]
-    assert standardised_departures(missed, expected) == {"validity": pytest.approx(gap / 0.01)}
+    expected, missed = expected_at(0, THERE, {"pass_rate": 0.01, "favourite_odds": 0.0}), outcome(ended_at=1)
+    gap = missed.last.exact.pass_rate[0] - PREDICTED[0].exact.pass_rate[0]
+    assert standardised_departures(missed, expected) == {"pass_rate": pytest.approx(gap / 0.01)}
 
 
 def test_of_policies_that_coincide_the_run_s_own_is_the_nearest():
@@ -93,4 +93,4 @@ def test_of_policies_that_coincide_the_run_s_own_is_the_nearest():
 def test_a_policy_as_near_as_the_nearest_is_not_missed_whichever_is_named_first():
     two = {"rival": 0.00093, "own": 0.00093 + 5e-7, "far": 1.0}
     assert misses("own", two, gap=0.0) == ()
-    assert misses("far", two, gap=0.5) == ("policy", "validity", "answers")
+    assert misses("far", two, gap=0.5) == ("policy", "pass rate", "answers")

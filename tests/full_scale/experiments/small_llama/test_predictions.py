@@ -51,5 +51,5 @@ def test_no_policy_is_claimed_without_a_penalty_of_normalised_rewards_or_where_r
 def test_alpha_dpg_aims_at_mass_one():
     own, rival = predictions(LlamaRun("a", TASK.name, "alpha_dpg", alpha=0.5), TASK, TASK.base)
     assert (own.name, rival.name) == (FILTERED, BASE)
-    assert own.exact.validity == pytest.approx([1.0], abs=1e-3)
+    assert own.exact.pass_rate == pytest.approx([1.0], abs=1e-3)
     assert own.exact.first_share == pytest.approx(rival.exact.first_share) == pytest.approx(0.9, abs=1e-3)

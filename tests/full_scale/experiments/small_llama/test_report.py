@@ -48,7 +48,7 @@ def test_the_record_is_what_figures_read(tmp_path):
     wanted = {
         "form": ["k3", "none", "k3"],
         "beta": [0.5, 0, 0.5],
-        "verdict": ["matched", "no prediction", "missed: validity"],
+        "verdict": ["matched", "no prediction", "missed: pass rate"],
         "judged": [True, False, True],
         "kl_to_prediction": [0.001, None, 0.001],
         "predicted": [TOKEN_FORWARD, None, TOKEN_FORWARD],
@@ -57,8 +57,8 @@ def test_the_record_is_what_figures_read(tmp_path):
         f"kl {TOKEN_REVERSE}": [0.1, None, 0.1],
     }
     assert {name: runs[name] for name in wanted} == wanted
-    rate = PREDICTED[0].exact.validity[0]
-    assert runs["validity"][0] == runs["predicted_validity"][0] == pytest.approx(rate, rel=1e-4)
+    rate = PREDICTED[0].exact.pass_rate[0]
+    assert runs["pass_rate"][0] == runs["predicted_pass_rate"][0] == pytest.approx(rate, rel=1e-4)
     RunStore(tmp_path / STUDY.name, STUDY.identity(None)).write("run", RUN.id, outcome())
     quick = replace(STUDY, quick=lambda: [RUN])
     run_study(quick, StudyOptions(tmp_path, quick=True, listed=True, json_path=tmp_path / "laws.json"))

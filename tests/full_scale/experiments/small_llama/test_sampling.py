@@ -59,6 +59,6 @@ def test_the_policy_under_the_sampler_stands_before_its_rivals():
     run = LlamaRun("samplers", "one-word-six", "k2", 0.3, sampler="drawn at .6")
     predicted = predictions(run, enumerable_task(run.task), [*enumerable_task(run.task).base])
     assert predicted[0].name == "token reverse KL, drawn at .6"
-    rates = {policy.name: policy.exact.validity[0] for policy in predicted}
+    rates = {policy.name: policy.exact.pass_rate[0] for policy in predicted}
     assert rates[predicted[0].name] == pytest.approx(0.8455, abs=0.003)
     assert rates["token reverse KL"] == pytest.approx(0.949, abs=0.003)

@@ -52,7 +52,7 @@ def no_training(monkeypatch):
     def in_expectation(run, bases):
         policy = predictions(run, TASK, TASK.base)[0]
         return ExpectedGradientRun(
-            run, policy.exact, {policy.name: 0.0}, {"validity": 0.01, "favourite_odds": 0.1}
+            run, policy.exact, {policy.name: 0.0}, {"pass_rate": 0.01, "favourite_odds": 0.1}
         )
 
     monkeypatch.setattr(journal, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
@@ -115,7 +115,7 @@ def test_a_quick_run_trains_expected_gradient_runs_only_where_there_is_no_statio
 
 
 def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(tmp_path, monkeypatch):
-    drawn, narrow = [], expected_at(0, (0.0, 1.0, 1.0), {"validity": 1e-9})
+    drawn, narrow = [], expected_at(0, (0.0, 1.0, 1.0), {"pass_rate": 1e-9})
 
     def ends(run, bases, seeds):
         drawn.append(run.id)

@@ -9,17 +9,17 @@ from support.simulated_runs import Simulated, kl_control, shifted
 
 from dph_theory import pass_at_k
 from dph_theory.support.record import from_json
-from full_scale.comparison.table import (
+from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
+from full_scale.validation.table import (
     COLUMNS,
     Column,
-    Comparison,
+    Validation,
     columns,
-    compare,
     difference,
     differences,
     reproduced,
+    validate,
 )
-from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
 
 ALL, NONE = [1] * 8, [0] * 8
 
@@ -113,7 +113,7 @@ def simulated(folder, change=None, **training):
     method = {"name": "KL-control-sequence", "beta": 0.5}
     where = ("in_domain", "explored")
     of = Simulated(kl_control(rng, 150, 0.5), where=where, method=method, training=training)
-    return compare([of.write(rng, folder, change)])
+    return validate([of.write(rng, folder, change)])
 
 
 METER = {"excess_kl": 0.2, "excess_kl_se": 0.1, "kl": 0.5, "cost": 0.3}
@@ -136,7 +136,7 @@ def test_checks_and_predictions_apart_and_the_meter_along_training(found):
 
 def test_the_record_holds_it_all(found):
     stored = json.loads(json.dumps(found.as_record()))
-    again = from_json(Comparison, {"runs": stored["config"]["runs"], **stored["results"]})
+    again = from_json(Validation, {"runs": stored["config"]["runs"], **stored["results"]})
     assert (again.checks, again.predictions) == (found.checks, found.predictions)
     assert again.measured == found.measured
 
@@ -166,7 +166,7 @@ def test_a_violated_check_is_an_alarm_and_what_is_inconsistent_is_told_once_for_
 def test_each_run_says_where_it_converges_or_why_not_and_what_was_not_tested(tmp_path, where, method, says):
     rng = np.random.default_rng(0)
     of = Simulated(kl_control(rng, 60, 0.5), where=where, method=method)
-    said = " ".join(compare([of.write(rng, tmp_path)]).sentences())
+    said = " ".join(validate([of.write(rng, tmp_path)]).sentences())
     assert [words for words in says if words not in said] == []
 
 
@@ -190,7 +190,7 @@ def test_pass_at_k_is_told_with_bands_over_the_seeds_of_a_run(tmp_path):
         runs.append(tmp_path / f"run-seed{seed}")
         shutil.copytree(written, runs[-1])
     shutil.copytree(tmp_path / "0" / "base", tmp_path / "base")
-    found = {row.run: row for row in compare(runs).pass_at_k}
+    found = {row.run: row for row in validate(runs).pass_at_k}
     assert {name: row.seeds for name, row in found.items()} == {"base": 1, "run": 2}
     valid = (laws.policy * laws.valid).sum(axis=1)
     for k in (1, 2, 4, 8):
@@ -198,7 +198,7 @@ def test_pass_at_k_is_told_with_bands_over_the_seeds_of_a_run(tmp_path):
         assert row.value[str(k)] == pytest.approx(np.mean(1 - (1 - valid) ** k), abs=0.06)
         assert 0 < row.margin[str(k)] < 0.15
     assert list(found["run"].value) == ["1", "2", "4", "8"]
-    table = compare(runs).tables()[0]
+    table = validate(runs).tables()[0]
     assert table.head == ("set", "run", "seeds", "prompts", "Pass@1", "Pass@2", "Pass@4", "Pass@8")
     assert [row[:4] for row in table.rows] == [("in_domain", "base", 1, 60), ("in_domain", "run", 2, 60)]
     assert all(" +- " in cell for row in table.rows for cell in row[4:])

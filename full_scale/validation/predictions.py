@@ -8,7 +8,7 @@ import numpy as np
 from dph_theory import REVERSE_KL
 from dph_theory.intervals import mean_estimate
 from dph_theory.losses.objective import UNDIVIDED, Objective
-from dph_theory.stationary import group_weight, normalised_validity_at
+from dph_theory.stationary import group_weight, normalised_pass_rate_at
 
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearsal_target
@@ -57,13 +57,13 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
     if objective.divergence == REVERSE_KL and objective.advantage.scale in UNDIVIDED:
         yield from _tilt_lines(prompts, objective, note)
     elif prompts.texts_differ:
-        predicted = normalised_validity_at(prompts.smoothed_base_rate, **objective.stationary_arguments)
+        predicted = normalised_pass_rate_at(prompts.smoothed_base_rate, **objective.stationary_arguments)
         # Of a prompt that no base sample solved, or all did, the base's rate may as well be 0 or 1.
         never, always = ~prompts.base_correct.any(axis=1), prompts.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
         gap = mean_estimate(prompts.rate - predicted, bias=float(unsure.mean()))
         line = judged_line(
-            "validity", _statement(objective), gap, "==", float(predicted.mean()), RATE, detail=note
+            "pass_rate", _statement(objective), gap, "==", float(predicted.mean()), RATE, detail=note
         )
         # Of a KL of tokens the prediction is for answers that one token decides.
         several = objective.of_tokens and run.training.arguments.get("max_completion_length", 1) > 1

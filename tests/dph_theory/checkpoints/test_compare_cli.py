@@ -1,4 +1,4 @@
-"""`dph confront` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
+"""`dph compare` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
 
 import json
 import subprocess
@@ -7,15 +7,15 @@ import sys
 import pytest
 from click.testing import CliRunner
 from support.sampled_counts import write_rows
-from support.small_confrontation import written
+from support.small_comparison import written
 
-from dph_theory.checkpoints import Confrontation, RunComparison
-from dph_theory.checkpoints.cli import confront_command
+from dph_theory.checkpoints import Comparison, RunComparison
+from dph_theory.checkpoints.cli import compare_command
 from dph_theory.support.record import from_json
 
 
 def run(*words):
-    return CliRunner().invoke(confront_command, [*map(str, words)])
+    return CliRunner().invoke(compare_command, [*map(str, words)])
 
 
 def printed(result):
@@ -34,15 +34,15 @@ def test_what_is_asked_for_is_printed_and_stored(tmp_path):
     assert "What the change" not in result.output
     assert "To detect a difference of 0.1 in Pass@4" in result.output
     stored = json.loads((tmp_path / "found.json").read_text())
-    assert (stored["kind"], len(stored["findings"])) == ("confront", 6)
-    found = from_json(Confrontation, stored["results"]["runs"][0])
+    assert (stored["kind"], len(stored["findings"])) == ("compare", 6)
+    found = from_json(Comparison, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
     assert {line.k for line in found.needed} == {1, 4}
 
 
 def test_a_closed_pipe_ends_the_words_and_not_the_record(tmp_path):
     stored, words = tmp_path / "found.json", [*written(tmp_path), "--json", tmp_path / "found.json"]
-    command = [sys.executable, "-m", "dph_cli", "confront", *map(str, words)]
+    command = [sys.executable, "-m", "dph_cli", "compare", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
     assert json.loads(stored.read_text())["results"]["runs"]

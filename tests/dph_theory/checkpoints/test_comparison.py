@@ -4,10 +4,10 @@ import re
 import numpy as np
 import pytest
 from support.sampled_counts import base_rates, rows_of, sampled, shifted, write_rows
-from support.small_confrontation import small_confrontation
+from support.small_comparison import small_comparison
 
 from dph_theory import excess_kl
-from dph_theory.checkpoints import Confrontation, PairedCounts, confront, read_counts, sentences
+from dph_theory.checkpoints import Comparison, PairedCounts, compare, read_counts, sentences
 from dph_theory.checkpoints.counts import prompt_row
 from dph_theory.checkpoints.kl import kl_spent
 from dph_theory.checkpoints.report import p_value_text, shortened, tables
@@ -15,13 +15,13 @@ from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, from_json, record
 
 
-def confronted(folder, base, run, n=24, **options):
+def compared(folder, base, run, n=24, **options):
     """Of the counts of correct answers among n, or of rows."""
     read = []
     for name, side in (("base", base), ("run", run)):
         rows = rows_of(np.array(n), side) if isinstance(side, np.ndarray) else side
         read.append(read_counts(write_rows(folder / f"{name}.jsonl", rows)))
-    return confront(*read, draws=100, **options)
+    return compare(*read, draws=100, **options)
 
 
 def counts(pairs):
@@ -76,7 +76,7 @@ LINES = {
 @pytest.mark.parametrize("case", LINES)
 def test_sentences(tmp_path, case):
     (base, run), n, expected = LINES[case]
-    found = confronted(tmp_path, base, run, n)
+    found = compared(tmp_path, base, run, n)
     lines = sentences(found)
     named, worse = (any(line.startswith(x) for line in lines) for x in ("Closest KL", "Worse from"))
     assert len(lines) == 5 + (n > 1) + named + worse
@@ -86,11 +86,11 @@ def test_sentences(tmp_path, case):
     assert "inf" not in " ".join(lines)
     assert bool(found.policies) == lines[-2 - named].startswith(("Closest KL", "No single KL"))
     write_json(tmp_path / "found.json", as_json(found))
-    assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
+    assert from_json(Comparison, json.loads((tmp_path / "found.json").read_text())) == found
 
 
 def test_all_repeats_at_its_seed(tmp_path):
-    found, again = (confronted(tmp_path, *moved(4, 0.8), 24, power=[(0.05, 1)], seed=3) for _ in range(2))
+    found, again = (compared(tmp_path, *moved(4, 0.8), 24, power=[(0.05, 1)], seed=3) for _ in range(2))
     assert found == again
     assert (found.prompts, len(found.policies), found.spending) == (150, 10, None)
     assert found.best in found.policies
@@ -117,7 +117,7 @@ def drawn(rng, prompts, n, verdicts=True):
 def test_the_total_is_the_least_and_the_excess_whose_parts_tend_to_the_decomposition():
     truth = excess_kl(RUN, BASE, VALID)
     found = kl_spent(*drawn(np.random.default_rng(0), 2000, 60))
-    expected = (truth.total, truth.validity, truth.excess, truth.valid, truth.invalid)
+    expected = (truth.total, truth.pass_rate, truth.excess, truth.valid, truth.invalid)
     given = (found.total, found.least, found.excess, found.correct, found.incorrect)
     for place, (estimate, value) in enumerate(zip(given, expected, strict=True)):
         assert estimate.value == pytest.approx(value, abs=2.5 * (estimate.high - estimate.low) / 2), place
@@ -147,13 +147,13 @@ def test_a_kl_from_another_model_than_the_base_is_left_out(tmp_path, base_kl, ha
         stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
         write_json(tmp_path / name / "evaluation.json", stored)
         read.append(read_counts(tmp_path / name))
-    found = confront(*read, draws=20)
+    found = compare(*read, draws=20)
     assert (found.spending is not None) == told
     assert ("no KL: run has it from another model than base" in found.notes) != told
 
 
-def test_every_table_has_the_numbers_of_its_confrontation():
-    found = small_confrontation()
+def test_every_table_has_the_numbers_of_its_comparison():
+    found = small_comparison()
     made = {table.title: table for table in tables(found)}
     drawn = tables(found)[0]
     assert drawn.title == "Pass@k; intervals hold at all k at once (95%)"
@@ -173,19 +173,19 @@ def test_words_are_short_and_p_values_never_zero():
 def test_one_row_of_few_answers_is_named_and_does_not_shorten_the_curves(tmp_path):
     whole = [rows_of(np.array(24), side) for side in unchanged(24)]
     short = [[*rows, {"id": "odd", "n": 1, "c": 1}] for rows in whole]
-    found, without = confronted(tmp_path, *short), confronted(tmp_path, *whole)
+    found, without = compared(tmp_path, *short), compared(tmp_path, *whole)
     assert found.curves == without.curves
     assert "1 prompts have fewer than 24 answers ('odd' has 1): Pass@k is of the other 60" in found.notes
-    left_out = confronted(tmp_path, *short, min_n=24)
+    left_out = compared(tmp_path, *short, min_n=24)
     assert left_out.curves == without.curves
     assert "1 prompts with fewer answers than asked for are left out" in left_out.notes
     many = [rows[:9] + [r | {"n": 2, "c": 1} for r in rows[9:20]] + rows[20:] for rows in whole]
-    assert "k goes up to 2 because of 11 prompts with few" in confronted(tmp_path, *many).notes[0]
+    assert "k goes up to 2 because of 11 prompts with few" in compared(tmp_path, *many).notes[0]
 
 
 def test_a_file_against_itself_claims_nothing(tmp_path):
     base, _ = unchanged(8)
-    found = confronted(tmp_path, base, base, 8)
+    found = compared(tmp_path, base, base, 8)
     words = " ".join([*sentences(found), *found.notes, *(table.markdown() for table in tables(found))])
     assert "run.jsonl, base.jsonl are equal byte for byte" in words
     assert not re.search(r"as few as|\[0, 0\]|\[0\.00, 0\.00\]", words)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dph_theory.intervals import THREE_SIGMA, MeanEstimate, mean_estimate
-from full_scale.comparison.verdicts import decide, judged_line
+from full_scale.validation.verdicts import decide, judged_line
 
 
 def gap(value, error, units=1000, bias=0.0):

@@ -1,4 +1,4 @@
-"""A small confrontation with a loss of prompts, and the files it was read from."""
+"""A small comparison with a loss of prompts, and the files it was read from."""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dph_theory.checkpoints import Confrontation, confront, read_counts
+from dph_theory.checkpoints import Comparison, compare, read_counts
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 
@@ -21,7 +21,7 @@ def written(folder: Path) -> list[Path]:
 
 
 @cache
-def small_confrontation() -> Confrontation:
+def small_comparison() -> Comparison:
     with TemporaryDirectory() as folder:
         base, run = map(read_counts, written(Path(folder)))
-    return confront(base, run, draws=50, power=[(0.1, 4)])
+    return compare(base, run, draws=50, power=[(0.1, 4)])

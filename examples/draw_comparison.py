@@ -1,7 +1,7 @@
 """What training changed, as a figure: Pass@k of both checkpoints in the house style, from stored numbers.
 
-Run: dph confront BASE.jsonl RUN.jsonl --json found.json
-     python examples/draw_confrontation.py found.json pass_at_k.pdf
+Run: dph compare BASE.jsonl RUN.jsonl --json found.json
+     python examples/draw_comparison.py found.json pass_at_k.pdf
 """
 
 import json

@@ -19,12 +19,12 @@ from support.simulated_runs import (
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, kappa
 from dph_theory.intervals import THREE_SIGMA, mean_estimate
-from dph_theory.stationary import normalised_validity_at
-from full_scale.comparison.instrument_checks import base_rate_shift, guarantee
-from full_scale.comparison.measurements import MeasuredRun, PairedSet, least_cost
-from full_scale.comparison.verdicts import Judgement
+from dph_theory.stationary import normalised_pass_rate_at
 from full_scale.evaluation.record import Evaluation, ModelHash, RehearsedRow
 from full_scale.training.record import TrainingRecord
+from full_scale.validation.instrument_checks import base_rate_shift, guarantee
+from full_scale.validation.measurements import MeasuredRun, PairedSet, least_cost
+from full_scale.validation.verdicts import Judgement
 
 
 def repeated(results):
@@ -56,7 +56,7 @@ def summed(error=0.0):
 
 
 def right_but_collapsed(rng):
-    """The validity of the law, and all of it on one answer."""
+    """The pass rate of the law, and all of it on one answer."""
     laws = kl_control(rng, 200, 0.5)
     rate = (laws.policy * laws.valid).sum(axis=1, keepdims=True)
     best = np.where(laws.valid, laws.base, 0).argmax(axis=1)
@@ -96,7 +96,7 @@ def normalised(beta):
     def make(rng):
         laws = kl_control(rng, 100, 0.5, concentration=5.0)
         rate = (laws.base * laws.valid).sum(axis=1)
-        laws.policy = at_mass(laws, normalised_validity_at(rate, 0.5, 8, "std", FORWARD_KL))
+        laws.policy = at_mass(laws, normalised_pass_rate_at(rate, 0.5, 8, "std", FORWARD_KL))
         return Simulated(laws, where=("explored",), method={"name": "GRPO-KL", "beta": beta})
 
     return make
@@ -125,7 +125,7 @@ LINES = (
     "Pass@8 from rates",
     "log odds gain",
     "KL to the stationary policy",
-    "validity",
+    "pass_rate",
     "target pass rate",
     "guarantee",
     "rehearsed mass",
@@ -143,7 +143,7 @@ JUDGED = {
     # TRL's own advantage at eight answers a prompt weighs 7/8: the law is that of 8/7 beta.
     "TRL's own KL control": (controlled(method="KL-control", told=7 / 16), None, "= = = = . . . . . . ."),
     "another beta": (controlled(told=0.4), None, "= = = ! = . . . . . ."),
-    "right validity, one answer": (right_but_collapsed, None, "= . = = ! . . . . . ."),
+    "right pass rate, one answer": (right_but_collapsed, None, "= . = = ! . . . . . ."),
     "a target reached": (aimed(0.0), None, "= = = = = . = . . . ."),
     "a target missed": (aimed(-0.15), None, "= = = ! ! . ! . . . ."),
     "the mean verdict's law": (of_shared_texts(), None, "= . = = = . . . . . ."),

@@ -195,7 +195,7 @@ def _style_entropy(prompts: Sequence[PromptAnswers]) -> list[float]:
     return [entropy_of(named) if (named := prompt.named_styles) else 0.0 for prompt in prompts]
 
 
-KIND = "full_scale.comparison"
+KIND = "full_scale.validation"
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,10 @@ class SetMeans:
 
     run: str
     set: str
-    validity: float
-    base_validity: float
+    pass_rate: float
+    base_pass_rate: float
     kl: float
-    cost: float  # The least KL at these validities.
+    cost: float  # The least KL at these pass rates.
     excess: float
 
     @classmethod
@@ -221,7 +221,7 @@ class SetMeans:
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
         least = max(0.0, self.cost)
-        shown = (self.validity, self.base_validity, self.kl, least, self.kl - least)
+        shown = (self.pass_rate, self.base_pass_rate, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
 
 
@@ -269,7 +269,7 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Validation:
     """What runs measured, the instrument checks, and the predictions, each a line with its judgement."""
 
     runs: tuple[str, ...]
@@ -308,7 +308,7 @@ class Comparison:
         """Pass@k, what was measured on each set of each run, the checks and the predictions, judged."""
         ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
         of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
-        of_set = ("run", "set", "validity", "base", "KL", "least KL", "excess KL")
+        of_set = ("run", "set", "pass_rate", "base", "KL", "least KL", "excess KL")
         of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
         checks = "instrument checks: hold for every policy; a violation is an alarm"
         predicted = "predictions: training could have missed them"
@@ -322,14 +322,14 @@ class Comparison:
         ]
 
 
-def compare(runs: Sequence[Path]) -> Comparison:
+def validate(runs: Sequence[Path]) -> Validation:
     """Hold the runs of these folders against the theory.
 
     A run's evaluation and training records are read from its folder, the base's evaluation from `base`
     beside it. ValueError for missing or malformed files.
     """
     measured_runs = read_runs(runs)
-    return Comparison(
+    return Validation(
         runs=tuple(run.name for run in measured_runs),
         pass_at_k=tuple(pass_at_k_of(measured_runs)),
         measured=tuple(

@@ -41,7 +41,7 @@ class CountsFile:
 
 
 @dataclass(frozen=True, repr=False)
-class Confrontation(Shown):
+class Comparison(Shown):
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
     `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `policies`, the
@@ -82,7 +82,7 @@ class Confrontation(Shown):
         return "\n".join(sentences(self))
 
     def tables(self) -> list[Table]:
-        """The tables of `dph confront --all`."""
+        """The tables of `dph compare --all`."""
         return tables(self)
 
     def to_dataframe(self) -> Any:
@@ -93,7 +93,7 @@ class Confrontation(Shown):
         return pandas.DataFrame({name: getattr(self.curves, name) for name in columns})
 
 
-def confront(
+def compare(
     base: Counts,
     run: Counts,
     *,
@@ -104,18 +104,18 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
-) -> Confrontation:
+) -> Comparison:
     """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
 
     Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
     the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
     all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
-    them. Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k
+    them. Returns a Comparison. Raises ValueError as `matched` does, for fewer than two prompts, or a k
     above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
-    >>> found = confront(base, run)  # doctest: +SKIP
+    >>> found = compare(base, run)  # doctest: +SKIP
     """
     both = matched(base, run, allow_missing=allow_missing, min_n=min_n)
     pairs, rng = both.counts, np.random.default_rng(seed)
@@ -123,7 +123,7 @@ def confront(
     most = curves.k[-1]
     identified = gain.identified and not pairs.has_single_answers and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
-    return Confrontation(
+    return Comparison(
         base=CountsFile(base.name, base.sha256, both.only_base, base.columns),
         run=CountsFile(run.name, run.sha256, both.only_run, run.columns),
         prompts=len(pairs),

@@ -1,9 +1,9 @@
-"""Seconds and memory of `dph confront` on 10^5 prompts with 10^3 answers each, and of its band the naive way.
+"""Seconds and memory of `dph compare` on 10^5 prompts with 10^3 answers each, and of its band the naive way.
 
 The naive way is that of the package passk-inference, a curve of its own for each prompt; of 2000 prompts,
 since its time and memory grow in proportion to them.
 
-Run: python benchmarks/confront.py [PROMPTS ANSWERS]
+Run: python benchmarks/compare.py [PROMPTS ANSWERS]
 """
 
 import json
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 from stored import store
 
-from dph_theory.checkpoints import PairedCounts, confront, matched, read_counts, sentences
+from dph_theory.checkpoints import PairedCounts, compare, matched, read_counts, sentences
 from dph_theory.checkpoints.pass_at_k import pass_curves
 
 MOST_SECONDS, MOST_GIGABYTES = 60.0, 1.0
@@ -50,24 +50,24 @@ def bands(pairs: PairedCounts) -> tuple[float, float]:
 
 
 def main(prompts: int = 10**5, answers: int = 10**3) -> int:
-    """Time reading and confronting; exits 1 above the limits."""
+    """Time reading and comparing; exits 1 above the limits."""
     with TemporaryDirectory() as folder:
         paths = write(Path(folder), prompts, answers)
         start = time.process_time()
         base, run = map(read_counts, paths)
         both = matched(base, run)
         read = time.process_time() - start
-        confrontation = confront(base, run)
+        comparison = compare(base, run)
     seconds = time.process_time() - start
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(*sentences(confrontation), sep="\n")
+    print(*sentences(comparison), sep="\n")
     print(f"reading {read:.1f} s, all {seconds:.1f} s of one core, {gigabytes:.2f} GB")
     naive, ours = bands(both.counts.chosen(np.arange(min(prompts, NAIVE))))
     print(f"the band of {min(prompts, NAIVE)} prompts alone: naive {naive:.1f} s, ours {ours:.1f} s")
     if (prompts, answers) == (10**5, 10**3):
         numbers = {"prompts": prompts, "answers": answers, "seconds": seconds, "gigabytes": gigabytes}
         numbers |= {"naive_band_2000": naive, "band_2000": ours}
-        store("confront", **{name: round(value, 2) for name, value in numbers.items()})
+        store("compare", **{name: round(value, 2) for name, value in numbers.items()})
     return int(seconds > MOST_SECONDS or gigabytes > MOST_GIGABYTES)
 
 

@@ -11,7 +11,8 @@ from support.simulated_runs import Simulated, collapsed, kl_control, prompts_of
 
 from dph_theory import excess_kl, kappa
 from dph_theory.support.errors import RefusedError
-from full_scale.comparison.measurements import (
+from full_scale.evaluation.record import PromptAnswers
+from full_scale.validation.measurements import (
     PairedSet,
     TextSamples,
     distance_to_tilt,
@@ -22,7 +23,6 @@ from full_scale.comparison.measurements import (
     paired,
     read_runs,
 )
-from full_scale.evaluation.record import PromptAnswers
 
 
 def test_the_log_odds_ratio_needs_no_many_samples():

@@ -278,7 +278,7 @@ def _interval(correct: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray
 
 @lru_cache
 def meter_bias(samples: int) -> float:
-    """The largest shortfall of the collapse meter's expectation at that many samples, over all validities.
+    """The largest shortfall of the collapse meter's expectation at that many samples, over all pass rates.
 
     Only the entropy of V in kl(V || A1) is estimated with a bias. It is summed exactly over the counts c of
     correct samples (V on a grid of quantiles that is fine near 0, where the shortfall peaks at V ~ 1/n).

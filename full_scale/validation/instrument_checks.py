@@ -54,7 +54,7 @@ def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
 def _worst_prompt(prompts: PairedSet) -> Iterator[Line]:
     """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
 
-    Prompts whose validity may be the base's have no cost to fall below and are left out.
+    Prompts whose pass rate may be the base's have no cost to fall below and are left out.
     """
     count, samples = prompts.log_ratio.shape
     least = least_cost(prompts, THREE_SIGMA / count)

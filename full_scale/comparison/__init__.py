@@ -1,1 +1,0 @@
-"""Comparison: the records of runs held against the theory, instrument checks apart from predictions."""
