@@ -150,12 +150,12 @@ def _find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Findin
     return moved, Finding(words.format(**spike), spike) if large else None
 
 
-VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+PASS_RATES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
 @dataclass(frozen=True, repr=False)
 class AdvantageReport(LossReport):
-    """Everything found about one advantage at group size G; lists run over `pass rates`.
+    """Everything found about one advantage at group size G; lists run over `pass_rates`.
 
     `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
     the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G. `retains`
@@ -170,7 +170,7 @@ class AdvantageReport(LossReport):
     advantage: str
     group_size: int
     verdict: str
-    validities: tuple[float, ...]
+    pass_rates: tuple[float, ...]
     weight: tuple[float, ...]
     objective: tuple[float, ...]
     variance: tuple[float, ...]
@@ -188,7 +188,7 @@ class AdvantageReport(LossReport):
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
-        columns = self.validities, self.weight, self.objective, self.variance
+        columns = self.pass_rates, self.weight, self.objective, self.variance
         return (Table.from_rows(("V", "weight", "J_G", "variance"), zip_longest(*columns)),)
 
 
@@ -207,7 +207,7 @@ def audit_advantage(
     0.75
     """
     table = tabulate(advantage, group_size)
-    v = np.array(VALIDITIES)
+    v = np.array(PASS_RATES)
     weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
     name = name or str(getattr(advantage, "__name__", "the advantage"))
     rounding, spike = _find_rounding(advantage, table.group_size)
@@ -215,7 +215,7 @@ def audit_advantage(
         advantage=name,
         group_size=table.group_size,
         verdict="",
-        validities=VALIDITIES,
+        pass_rates=PASS_RATES,
         weight=tuple(weight.tolist()),
         objective=() if drops_equal_groups else tuple(table.objective(v).tolist()),
         variance=() if drops_equal_groups else tuple(table.variance(v).tolist()),
@@ -270,8 +270,8 @@ def _verdict(report: AdvantageReport) -> str:
     else:
         ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
     merits = "Of ten strategies that prompts share, one with 2% more merit,"
-    found = (report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends)
-    sentences = (*_alarms(report), *found, f"{merits} it retains {report.retains:.3g}.")
+    findings = (report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends)
+    sentences = (*_alarms(report), *findings, f"{merits} it retains {report.retains:.3g}.")
     return f"{report.advantage} at G = {report.group_size}: {' '.join(filter(None, sentences))}"
 
 

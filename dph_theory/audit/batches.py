@@ -147,5 +147,5 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Fi
     shown = {
         n: "nothing" if match.name == "zero" else match.words.split(";")[0] for n, match in matches.items()
     }
-    words = "; ".join(f"at B = {size}, {found}" for size, found in shown.items())
+    words = "; ".join(f"at B = {size}, {match}" for size, match in shown.items())
     return Finding(words, {"gradients": tuple(matches.items())}), pairs

@@ -105,8 +105,8 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
                 order = np.tile(np.arange(n) < c, (rows, 1)).astype(float)
                 orders = np.random.Generator(np.random.PCG64(c)).permuted(order, axis=1)
                 drawn.append([_value(metric, n, c, k, orders) for _ in range(calls)])
-            means[n, k] = np.array([np.mean(each) for each in drawn])
-            error = max(error, *(float(np.std(each)) / len(each) ** 0.5 for each in drawn))
+            means[n, k] = np.array([np.mean(values) for values in drawn])
+            error = max(error, *(float(np.std(values)) / len(values) ** 0.5 for values in drawn))
     return means, 5 * error
 
 

@@ -139,8 +139,8 @@ def normalised_pass_rate_at(
     settings = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
     # Rates from counts repeat: each different case is solved once.
     cases, place = np.unique(settings.reshape(-1, 3), axis=0, return_inverse=True)
-    validities = np.array([reached(*case) for case in cases.tolist()])
-    return validities[place].reshape(settings.shape[:-1])
+    pass_rates = np.array([reached(*case) for case in cases.tolist()])
+    return pass_rates[place].reshape(settings.shape[:-1])
 
 
 def _rise(

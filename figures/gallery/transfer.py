@@ -24,7 +24,7 @@ MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", 
 PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
 PUBLISHED |= {"anchors": 0, "measured_after": 0, "model": None}
 """What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
-MEASURES = ("base", "forecast", "measured", "trained_measured")
+MEASURES = ("base", "forecast", "measured", "measured_spread", "trained_measured")
 RUNS = {"no KL": ("GRPO", "none", 0.0), "with a KL": ("forward KL", "k3", 1.0)}
 """Of GRPO by label the look, the form of the KL and its coefficient."""
 LEAST = {"correlation": 0.9, "rms": 0.06}

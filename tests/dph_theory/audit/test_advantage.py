@@ -42,7 +42,7 @@ def test_the_ends_of_a_group_and_a_dropped_one_are_reported():
     assert audit_advantage(lambda r: r).all_right == 1
     # Groups drawn anew weigh by the chance to be mixed.
     report = audit_advantage(forms.sample_deviation, group_size=2, drops_equal_groups=True)
-    v = np.array(report.validities)
+    v = np.array(report.pass_rates)
     np.testing.assert_allclose(report.weight, 0.5**0.5 / (2 * v * (1 - v)))
     assert report.maximises == ()
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import dph_theory as d
 from dph_theory import stationary
+from dph_theory.binary_reward import log_partition, mean_pass_rate, mu_by_forward_kl
 from dph_theory.divergences import NEYMAN_CHI_SQUARED
 from dph_theory.finite_training import stationary_spread
 
@@ -69,10 +70,10 @@ def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, 
     if divergence is d.REVERSE_KL:
         found["mu_from_beta"] = d.mu_from_beta(base_rate, beta)
         found["tilted"] = d.tilted(base[0], valid, beta)[0]
-        found["mean_pass_rate"] = d.mean_pass_rate([base_rate], beta)
+        found["mean_pass_rate"] = mean_pass_rate([base_rate], beta)
         found["normalised"] = stationary.normalised_pass_rate_at(base_rate, beta, 8, scale="leave_one_out")
     if divergence is d.FORWARD_KL:
-        found["mu_by_forward_kl"] = d.mu_by_forward_kl(base_rate, beta)
+        found["mu_by_forward_kl"] = mu_by_forward_kl(base_rate, beta)
     numbers = {name: float(value) for name, value in found.items()}
     assert numbers == pytest.approx(dict.fromkeys(found, mu), abs=1e-9)
     if base_rate + 1e-3 < mu < 0.999:
@@ -88,7 +89,7 @@ def test_what_a_stationary_policy_costs_is_right_to_nine_digits(base_rate, beta)
     base, valid = np.array([base_rate, 1 - base_rate]), [True, False]
     assert d.kappa(d.mu_from_beta(base_rate, beta), base_rate) == pytest.approx(cost, rel=1e-9, abs=1e-9)
     assert d.REVERSE_KL(d.tilted(base, valid, beta), base) == pytest.approx(cost, rel=1e-9, abs=1e-9)
-    assert d.log_partition(base_rate, beta) == pytest.approx(log_z, rel=1e-9, abs=1e-9)
+    assert log_partition(base_rate, beta) == pytest.approx(log_z, rel=1e-9, abs=1e-9)
 
 
 @given(RATES, st.floats(0, 300).map(lambda e: 10.0**e))
