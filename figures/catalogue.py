@@ -15,12 +15,34 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NAMES = (
-    "transfer", "models", "frontier", "divisors", "pretrained", "real_runs", "stationary_policies",
-    "way_back", "budget_and_family", "drift", "causes_of_misses", "direction", "filtering", "mu_beta",
-    "tilted_to_filtered", "implicit_bias", "forward_reverse_fits", "collapse", "pass_at_k", "styles",
-    "sweeps", "keep_and_explore", "training_curves", "kl_both_ways", "bounds", "what_your_kl_does",
+    "transfer",
+    "models",
+    "frontier",
+    "divisors",
+    "pretrained",
+    "real_runs",
+    "stationary_policies",
+    "way_back",
+    "budget_and_family",
+    "drift",
+    "causes_of_misses",
+    "direction",
+    "filtering",
+    "mu_beta",
+    "tilted_to_filtered",
+    "implicit_bias",
+    "forward_reverse_fits",
+    "collapse",
+    "pass_at_k",
+    "styles",
+    "sweeps",
+    "keep_and_explore",
+    "training_curves",
+    "kl_both_ways",
+    "bounds",
+    "what_your_kl_does",
     "what_your_advantage_weighs",
-)  # fmt: skip
+)
 """In the order of the report."""
 
 

@@ -147,7 +147,7 @@ def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder)
     )
     example_in(folder, vacuous)
     for one_more in ("", " ltac:(holds)"):
-        used = tied.replace("pass rate four base valid 0.5", f"vacuous four base valid 0.5{one_more}")
+        used = tied.replace("validity four base valid 0.5", f"vacuous four base valid 0.5{one_more}")
         assert used != tied
         with pytest.raises(compiler.CoqError, match=r'File "\./Wrong\.v"'):
             example_in(folder, vacuous + used)
