@@ -83,7 +83,7 @@ def test_answers_are_those_of_the_one_sampler_and_counts_what_the_reward_says(mo
     assert result.pass_at_k[1].value == pytest.approx(sum(right) / 30)
     assert result.pass_at_k[6].value == pytest.approx(sum(c > 0 for c in right) / 5)
     assert result.prompts == Counter(right)
-    # What compare reads: answers with their verdicts.
+    # `dph compare` reads answers with their verdicts.
     assert read_counts(folder / "base.jsonl").rows["0"].votes is not None
     assert [*folder.glob("*.parts")] == []
 
