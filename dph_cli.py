@@ -39,6 +39,8 @@ EXPERIMENTS = {
                             "--quick"),
     "pretrained": _Command("full_scale.cli", "Test stationary policies and Pass@k on a pretrained Llama.",
                            "full", "--quick"),
+    "sql": _Command("full_scale.cli", "Compare what an advantage is divided by on the SQL task under TRL.",
+                    "full", "--quick"),
 }  # fmt: skip
 SECTIONS = {
     "Your run": {

@@ -285,6 +285,14 @@ def pretrained_command(**options: Any) -> None:
     _run_study("pretrained", **options)
 
 
+@click.command(name="sql", short_help="Compare what an advantage is divided by on the SQL task under TRL.")
+@click.option("--quick", is_flag=True, help="GRPO, and DPH-F divided by the mean, for ten steps.")
+@_study_options
+def sql_command(**options: Any) -> None:
+    """Train each method on real SQL to 640 steps, and judge predictions written before; finished runs are kept."""
+    _run_study("sql", **options)
+
+
 def list_experiments() -> None:
     """List all experiments that are declared, and how many of their runs are finished in the usual folder."""
     with _stage("nothing was written", checked=False) as (console, _):

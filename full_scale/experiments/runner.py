@@ -42,7 +42,7 @@ from .claims import Claim
 CLAIM, RUN = "claim", "run"
 """The kinds of rows that every study has: its predictions in words, and its runs."""
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
-STUDIES = {"small-llama": "small_llama.study", "pretrained": "pretrained.study"}
+STUDIES = {"small-llama": "small_llama.study", "pretrained": "pretrained.study", "sql": "sql.study"}
 """By the name of its command the module here whose STUDY it is."""
 
 
@@ -176,11 +176,9 @@ class Study:
         """The runs of all experiments or of one, with at most so many seeds; ValueError for another name."""
         if only is not None:
             choice("only", only, self.questions)
-        return [
-            run
-            for run in self.declared()
-            if only in (None, run.experiment) and (None in (run.seed, seeds) or run.seed < seeds)
-        ]
+        runs = [run for run in self.declared() if only in (None, run.experiment)]
+        first = {None, *sorted({run.seed for run in runs if run.seed is not None})[:seeds]}
+        return [run for run in runs if run.seed in first]
 
 
 def run_study(study: Study, options: StudyOptions, progress: Progress = silent) -> StudyReport:
