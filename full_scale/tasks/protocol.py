@@ -12,6 +12,8 @@ from dph_theory.support.errors import RefusedError, argument_error
 
 FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
 """The outcomes of a verifier that failed, and what they are where it says no more."""
+UNREADABLE = "unreadable"
+"""The outcome of an answer that nothing could be compared with, because its database cannot be read."""
 VERDICT = "verifier"
 """The name of the reward that is correctness."""
 RESERVED = ("train", "rehearsed", "explored")
@@ -123,15 +125,20 @@ def repeated_prompts(task: Task) -> list[str]:
 
 
 class VerifierError(RefusedError):
-    """A verifier that failed on all it was asked: its zeros would say nothing of the model."""
+    """A verifier that could not judge: its zeros would say nothing about the model."""
 
 
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-    """The verifier's scores; VerifierError, with its exception, if it failed on every answer to all prompts.
+    """The verifier's scores of (example, completion) pairs.
 
-    Failures on a single prompt may be its data's, and are outcomes.
+    Raises:
+        VerifierError: If a database cannot be read, or if the verifier failed on every answer to several
+            prompts. Failures on a single prompt may come from its data, and are outcomes.
     """
     scores = verifier(examples, completions)
+    for score in scores:
+        if score.outcome == UNREADABLE:
+            raise VerifierError(f"the verifier cannot judge, and nothing is counted: {score.detail}")
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores

@@ -1,7 +1,6 @@
 """What a worker process runs: one job a line in, one reply a line out, under limits that the kernel keeps.
 
-`python -m full_scale.tasks.verifiers.worker module:function memory seconds [write [module]]`. Started as a
-program of its own and never forked: the parent may hold threads, locks and a GPU.
+A worker (`main`) is a program of its own and never forked: the parent may hold threads, locks and a GPU.
 """
 
 import errno
@@ -45,6 +44,8 @@ class JudgeOutcome(StrEnum):
     """The worker process died."""
     GOLD_ERROR = "gold_error"
     """The reference itself cannot be judged: an error of the data."""
+    UNREADABLE = "unreadable"
+    """The database cannot be opened or read: nothing was judged."""
 
 
 def restrict(memory: int, write: int = 0) -> None:
@@ -106,7 +107,8 @@ def imported(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(own, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} is no Python file")
-        sys.path.insert(0, str(path.parent))
+        # After the standard library: a file random.py beside the user's own is not what others import.
+        sys.path.append(str(path.parent))
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.modules[own] = module
@@ -129,7 +131,3 @@ def main(target: str, memory: str, seconds: str, write: str = "0", first: str = 
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     serve(judge, float(seconds), sys.stdin.buffer, replies)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
