@@ -210,7 +210,8 @@ def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) ->
         values |= {name: answered.get(name) for name in SHARED}
         return json.loads(json.dumps(values))
 
-    pairs = [(name, value, decisive(stored, base.identity)[name]) for name, value in decisive(recipe, identity).items()]
+    of_base = decisive(stored, base.identity)
+    pairs = [(name, value, of_base[name]) for name, value in decisive(recipe, identity).items()]
     for name, own, other in [*pairs, *_common(identity, base.identity)]:
         if own != other:
             given, words = difference_of(own, other)
