@@ -6,11 +6,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import TypeVar
+
+from .errors import RefusedError
 
 
 @contextmanager
@@ -56,7 +59,7 @@ def run_jobs(
     job raised, or the death of its process, into a result. Ctrl-C reaches only this process. After an error,
     an interruption or an early end of the iteration, what has not begun is cancelled, and what has begun is
     ended; or finished first where `on_late` takes its result. If this process is killed, its workers end too.
-    `context` may be one that is `prepared`.
+    `context` may be one that is `prepared`. RefusedError names the jobs under way when a worker was killed.
     """
     if not jobs:
         return
@@ -79,6 +82,14 @@ def run_jobs(
             for future in as_completed([*futures]):
                 job, error = futures.pop(future), future.exception() if on_death else None
                 yield job, on_death(job, error) if on_death and error else future.result()
+        except BrokenProcessPool as error:
+            # The executor tells nobody which worker died: any of those under way may have been its job.
+            begun = [str(getattr(job, "id", job))[:80] for f, job in futures.items() if f.running()]
+            raise RefusedError(
+                f"a worker process was killed, perhaps for want of memory, at one of these jobs: "
+                f"{', '.join(begun) or 'the first ones'}; finished jobs are kept where the command stores "
+                "them, and the same command goes on from there"
+            ) from error
         except BaseException:
             if on_late is None:
                 alive.close()

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.user_code import imported
 
 from ..protocol import Prompt, is_verdict, own_modules, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
-from .worker import JudgeOutcome, imported
+from .worker import JudgeOutcome
 
 JUDGE = f"{__name__}:judge"
 _TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", "verifier")

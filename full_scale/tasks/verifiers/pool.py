@@ -67,9 +67,9 @@ class Worker:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self.socket, theirs = socket.socketpair()
         self._replies = self.socket.makefile("rb")
-        # The standard library comes first and the working folder, for a user's own judge, last: a file
-        # json.py that lies there is no part of a judge.
-        paths = [str(Path(path).resolve()) for path in [*filter(None, sys.path), *[""] * bool(limits.first)]]
+        # The standard library comes first, and the working folder only for a user's own judge, which adds it:
+        # a file json.py that lies there is no part of a judge.
+        paths = [str(Path(path).resolve()) for path in sys.path if path]
         command = [
             *("-B", "-P", "-c", _START, json.dumps([path for path in paths if path not in _LIBRARY])),
             judge,

@@ -4,7 +4,7 @@ A worker (`main`) is a program of its own and never forked: the parent may hold 
 """
 
 import errno
-import importlib.util
+import importlib
 import json
 import os
 import resource
@@ -14,9 +14,9 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO
+
+from dph_theory.support.user_code import imported
 
 LONGEST_DETAIL = 300
 """Characters of an error's text that go into a reply, which is thus one write."""
@@ -95,24 +95,6 @@ def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
         if os.getpid() != worker:  # A judge that forked: its child neither replies nor takes a job.
             os._exit(0)
         os.write(replies, b"%b %b" % (number, reply))
-
-
-def imported(name: str) -> ModuleType:
-    """A module by its name, or by its file NAME.py, which may import what lies beside it."""
-    if not name.endswith(".py"):
-        return importlib.import_module(name)
-    path = Path(name).resolve()
-    own = f"_own_{path.stem}"
-    if own not in sys.modules:
-        spec = importlib.util.spec_from_file_location(own, path)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{path} is no Python file")
-        # After the standard library: a file random.py beside the user's own is not what others import.
-        sys.path.append(str(path.parent))
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[own] = module
-    return sys.modules[own]
 
 
 def main(target: str, memory: str, seconds: str, write: str = "0", first: str = "") -> None:
