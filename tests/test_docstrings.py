@@ -40,7 +40,7 @@ REWRITTEN: tuple[str, ...] = ()
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and text of the docstrings of modules, classes and functions, and of values, which stand below them."""
+    """Line and text of every docstring: of modules, classes, functions, and of values above them."""
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
