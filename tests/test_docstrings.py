@@ -28,7 +28,7 @@ ROOMS = {
     "dph_theory/theorems": 49,
     "dph_theory/transfer": 21,
     "dph_theory/verification": 35,
-    "dph_theory": 16,
+    "dph_theory": 2,
     "dph_cli.py": 1,
     "figures": 39,
     "toy_lm": 36,
