@@ -28,10 +28,9 @@ ROOMS = {
     "dph_theory/theorems": 49,
     "dph_theory/transfer": 21,
     "dph_theory/verification": 35,
-    "dph_theory": 2,
+    "dph_theory": 0,
     "dph_cli.py": 1,
     "figures": 39,
-    "toy_lm": 36,
     "full_scale": 304,
 }
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""

@@ -32,7 +32,7 @@ from .answers import BASELINES
 from .flow import rising_times
 
 SATURATED = 0.25
-"""Where `saturation` exceeds this value, the first order in the noise is off by about a quarter."""
+"""Above this `saturation` the first order in the noise is off by about a quarter."""
 _PANELS, _NODES = 24, 12
 """Gauss-Legendre rule along the log odds: the integrands are analytic, and all digits are correct."""
 _CENTRED = ("sequence_kl", "k3")  # The baseline removes their stationary penalty.

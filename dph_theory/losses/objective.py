@@ -81,7 +81,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Objective:
-    """What a run optimises. Every reader of settings builds one; every analysis asks it.
+    """Objective of a run. Every reader of settings builds one; every analysis asks it.
 
     advantage: divisor and baseline of rewards, in groups of group_size answers (None if the settings do
         not give it); term and coefficient: the KL term, active if the coefficient is above 0; reduction
