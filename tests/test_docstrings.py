@@ -30,7 +30,6 @@ ROOMS = {
     "dph_theory/verification": 35,
     "dph_theory": 0,
     "dph_cli.py": 1,
-    "figures": 39,
     "full_scale": 304,
 }
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
