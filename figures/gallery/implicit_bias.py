@@ -2,9 +2,9 @@
 
 Policy gradient without a KL term from several base models, for a single decision, by the plain gradient of
 the logits and by the natural gradient, which also divides by the Fisher information. Left: policies over two
-valid (correct) answers and an invalid one, as points of a triangle. The plain gradient runs into the corner
-of the likelier valid answer, or to the middle if both are equally likely; the natural gradient converges to
-the filtered model p_*. Right: shares of three valid answers. The plain flow is integrated numerically
+valid (correct) answers and an invalid one, as points of a triangle; the plain gradient runs into the corner
+of the likelier valid answer, or to the middle if both are equally likely, and the natural gradient converges
+to the filtered model p_*. Right: shares of three valid answers; the plain flow is integrated numerically
 (Runge-Kutta), all else is exact. On answers of several tokens the plain gradient can have other limits.
 """
 
