@@ -28,12 +28,14 @@ ROOMS = {
     "dph_theory/theorems": 49,
     "dph_theory/transfer": 21,
     "dph_theory/verification": 35,
-    "dph_theory": 0,
     "dph_cli.py": 1,
-    "full_scale": 304,
+    "full_scale": 125,
 }
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
-REWRITTEN: tuple[str, ...] = ()
+REWRITTEN = (
+    *("full_scale/experiments/small_llama", "full_scale/experiments/pretrained"),
+    *("full_scale/experiments/enumerable_tasks", "full_scale/tasks", "full_scale/training"),
+)
 """Rooms inside of those that are done."""
 
 
