@@ -1,7 +1,9 @@
-"""Binary rewards: filtered and tilted models, mu <-> beta, the frontier of KL and pass rate, excess KL.
+"""Optimal policies for binary rewards: the Gibbs (tilted) and filtered policies, mu and beta, the KL
+frontier.
 
-Notation: base a > 0 on finite outcomes, verifier v in {0,1}, valid set Y1 = {v=1}, base rate
-A1 = a(Y1), A0 = 1 - A1. All batches over leading axes and works in log space. Source: dymetman2026binary.
+Notation: base policy a > 0 on finite outcomes, verifier v in {0, 1}, valid set Y1 = {v = 1}, base rate A1 =
+a(Y1), A0 = 1 - A1. Every function batches over leading axes and computes in log space. Restricted policy
+families are in `restricted`, sequences of tokens in `stationary`. Source: dymetman2026binary.
 """
 
 from typing import NamedTuple
@@ -28,7 +30,7 @@ from .support.record import readable
 
 
 class ExcessKL(NamedTuple):
-    """KL(policy || base) in parts, each (...), `pass_rate` that of the pass rate; see `excess_kl`."""
+    """KL(policy || base) in nats, split into parts of shape (...) by `excess_kl`."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -40,7 +42,7 @@ class ExcessKL(NamedTuple):
 
     @property
     def excess(self) -> Values:
-        """The collapse meter: the KL beyond the least at that pass rate."""
+        """KL in nats above the minimum at that pass rate, shape (...): the value of the collapse meter."""
         return self.valid + self.invalid
 
 
@@ -54,24 +56,41 @@ def _model(
 
 
 def pass_rate(policy: Distribution, valid: Mask) -> Values:
-    """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
+    """Pass rate E_q[v] = q(Y1) of a policy.
+
+    Args:
+        policy: Probabilities q, shape (..., outcomes).
+        valid: 1 where an outcome is correct, same shape.
+
+    Returns:
+        Probability of a correct outcome, shape (...).
+    """
     policy, valid = _model(policy, valid, name="policy")
     return masked(policy, valid).sum(axis=-1)
 
 
 def filtered(base: Distribution, valid: Mask) -> Values:
-    """The filtered model p_* = a(. | Y1): the base conditioned on being correct.
+    """Filtered policy p_* = a(. | Y1): the base conditioned on a correct outcome.
 
-    Parameters: base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
-    Returns probabilities (..., outcomes). Raises ValueError where the base gives the valid outcomes no mass.
+    Args:
+        base: Probabilities of the base policy, shape (..., outcomes).
+        valid: 1 where an outcome is correct, same shape as `base`.
+
+    Returns:
+        Probabilities of the filtered policy, shape (..., outcomes).
+
+    Raises:
+        ValueError: If the base gives the correct outcomes no mass.
+
+    Example:
+        >>> filtered([0.2, 0.3, 0.5], [1, 1, 0])
+        array([0.4, 0.6, 0. ])
+
     Source: dymetman2026binary.
-
-    >>> filtered([0.2, 0.3, 0.5], [1, 1, 0])
-    array([0.4, 0.6, 0. ])
     """
     base, valid = _model(base, valid)
     correct = masked(base, valid)
-    # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
+    # Scaling by the largest entry first preserves the bits of masses near the smallest float.
     top = correct.max(axis=-1, keepdims=True)
     if (top == 0).any():
         raise argument_error("base", base, "must give the valid outcomes some mass")
@@ -79,19 +98,31 @@ def filtered(base: Distribution, valid: Mask) -> Values:
 
 
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
-    """The tilted policy p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
+    """Optimal (Gibbs) policy under a KL penalty: base * exp(valid / beta), normalised.
 
-    Parameters: base, probabilities (..., outcomes); valid, 1 where correct, of the same shape; beta > 0 in
-    units of reward, shape (...). Returns probabilities (..., outcomes). Raises ValueError for what is no
-    distribution, other shapes, beta not positive. Source: dymetman2026binary.
+    This tilted policy is the unique maximiser of E_q[valid] - beta KL(q || base).
 
-    >>> tilted([0.2, 0.3, 0.5], [1, 1, 0], beta=0.5).round(4)
-    array([0.3523, 0.5285, 0.1192])
+    Args:
+        base: Probabilities of the base policy, shape (..., outcomes).
+        valid: 1 where an outcome is correct, same shape as `base`.
+        beta: KL coefficient in units of reward, positive, shape (...).
+
+    Returns:
+        Probabilities of the tilted policy, shape (..., outcomes).
+
+    Raises:
+        ValueError: If `base` is not a distribution, shapes differ, or `beta` is not positive.
+
+    Example:
+        >>> tilted([0.2, 0.3, 0.5], [1, 1, 0], beta=0.5).round(4)
+        array([0.3523, 0.5285, 0.1192])
+
+    Source: dymetman2026binary.
     """
     base, valid = _model(base, valid)
     beta = positive("beta", beta)
     require_common_shape(base=base[..., 0], valid=valid[..., 0], beta=beta)
-    # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
+    # Measured from the valid outcomes, so that a large 1/beta does not blur their ratios.
     with np.errstate(over="ignore"):
         gain = np.where(valid, add_axes(0 * beta, 1), add_axes(np.maximum(-1 / beta, -1e308), 1))
     with np.errstate(divide="ignore"):
@@ -100,7 +131,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
 
 
 def with_pass_rate(mu: Scalars, base: Distribution, valid: Mask) -> Values:
-    """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
+    """Policy nearest to the base in KL at pass rate mu (...): mu p_* on Y1 and (1-mu) a(.|Y0) on Y0."""
     base, valid = _model(base, valid, both=True)
     mu = add_axes(probability("mu", mu), 1)
     require_common_shape(mu=mu, base=base, valid=valid)
@@ -108,13 +139,23 @@ def with_pass_rate(mu: Scalars, base: Distribution, valid: Mask) -> Values:
 
 
 def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
-    """The pass rate of the tilted model: logit mu = logit A1 + 1/beta.
+    """Pass rate of the tilted policy: logit mu = logit A1 + 1/beta.
 
-    Parameters: base_rate A1 in (0, 1); beta > 0; shapes broadcast. Returns mu of that shape.
-    Raises ValueError for numbers out of range. Source: dymetman2026binary.
+    Args:
+        base_rate: Pass rate A1 of the base, in (0, 1).
+        beta: KL coefficient in units of reward, positive; shapes broadcast.
 
-    >>> float(mu_from_beta(0.25, beta=0.5).round(4))
-    0.7112
+    Returns:
+        Pass rate mu, of the broadcast shape.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
+    Example:
+        >>> float(mu_from_beta(0.25, beta=0.5).round(4))
+        0.7112
+
+    Source: dymetman2026binary.
     """
     base_rate, beta = open_rate("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
@@ -122,23 +163,36 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
 
 
 def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
-    """The pass rate of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
+    """Pass rate of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of mu^2 + (eta-1) mu = eta
+    A1.
 
-    mu^2 + (eta-1) mu = eta A1; shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
-    Source: ours, entries `forms_and_curvature`.
+        Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
+        Source: ours, entries `forms_and_curvature`.
     """
     base_rate, eta = open_rate("base_rate", base_rate), positive("eta", eta)
     require_common_shape(base_rate=base_rate, eta=eta)
-    # Of the two forms of the root the one whose terms have one sign.
+    # Of the two forms of the root, this one has terms of a single sign.
     b = 1 - eta
     root = np.sqrt(b**2 + 4 * base_rate * eta)
     return np.where(b > 0, (b + root) / 2, 2 * base_rate * eta / (root - np.where(b > 0, 0 * b, b)))
 
 
 def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
-    """The beta whose tilted model has pass rate mu: 1/(logit mu - logit A1), the inverse of `mu_from_beta`.
+    """KL coefficient at which the tilted policy has pass rate mu: 1/(logit mu - logit A1).
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
+    This is the inverse of `mu_from_beta`.
+
+    Args:
+        base_rate: Pass rate A1 of the base, in (0, 1).
+        mu: Pass rate to reach, between `base_rate` and 1; shapes broadcast.
+
+    Returns:
+        beta in units of reward, of the broadcast shape.
+
+    Raises:
+        ValueError: Unless 0 < base_rate < mu < 1.
+
+    Source: dymetman2026binary.
     """
     base_rate, mu = open_rate("base_rate", base_rate), open_rate("mu", mu)
     require_common_shape(base_rate=base_rate, mu=mu)
@@ -151,13 +205,25 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
 
 
 def kappa(mu: Scalars, base_rate: Scalars) -> Values:
-    """The least KL(q || a) at pass rate mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
+    """Minimum of KL(q || a) over policies of pass rate mu: kl(mu || A1) between two Bernoullis.
 
-    Parameters: mu in [0, 1], base_rate in (0, 1); shapes broadcast. Returns nats of that shape.
-    Raises ValueError for numbers out of range. Source: dymetman2026binary.
+    Its derivative is kappa'(mu) = 1/beta, so this is the frontier of KL and pass rate.
 
-    >>> float(kappa(0.7112, 0.25).round(4))
-    0.4679
+    Args:
+        mu: Pass rate, in [0, 1].
+        base_rate: Pass rate A1 of the base, in (0, 1); shapes broadcast.
+
+    Returns:
+        Nats, of the broadcast shape.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
+    Example:
+        >>> float(kappa(0.7112, 0.25).round(4))
+        0.4679
+
+    Source: dymetman2026binary.
     """
     mu, base_rate = probability("mu", mu), open_rate("base_rate", base_rate)
     require_common_shape(mu=mu, base_rate=base_rate)
@@ -165,42 +231,53 @@ def kappa(mu: Scalars, base_rate: Scalars) -> Values:
 
 
 def bernoulli_kl(mu: Scalars, rate: Scalars) -> Values:
-    """kl(mu || rate) = mu log(mu/rate) + (1-mu) log((1-mu)/(1-rate)), both in [0, 1], inf where it is."""
+    """Bernoulli KL, mu log(mu/rate) + (1-mu) log((1-mu)/(1-rate)), for rates in [0, 1]; may be inf."""
     mu, rate = probability("mu", mu), probability("rate", rate)
     return REVERSE_KL(np.stack([mu, 1 - mu], axis=-1), np.stack([rate, 1 - rate], axis=-1))
 
 
 def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
-    """log Z_b = log(A0 + A1 e^{1/beta}): beta times it is the optimal KL-regularised reward.
+    """Log of the normaliser, log Z_b = log(A0 + A1 e^{1/beta}); beta log Z_b is the optimal regularised
+    reward.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
+        Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
     """
     base_rate, beta = open_rate("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
     gain = 1 / beta
     mild = np.minimum(gain, 30.0)
-    # log1p keeps relative accuracy when the gain is small, logaddexp the range when it is large.
+    # log1p is accurate for a small gain; logaddexp does not overflow for a large one.
     large = np.logaddexp(np.log1p(-base_rate), np.log(base_rate) + gain)
     return np.where(gain <= 30.0, np.log1p(base_rate * np.expm1(mild)), large)
 
 
 def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
-    """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
+    """KL(q || a) split into the cost of the pass rate and the diversity lost on either side.
 
-    Parameters: policy and base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
-    Returns (`total`, `pass_rate`, `valid`, `invalid`) in nats, each (...) and computed on its own; `.excess`
-    is the sum of the last two, the diversity lost beyond what the pass rate had to cost. Raises ValueError
-    where the policy has mass on valid (or on invalid) outcomes and the base has none.
+    KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0), by the chain rule.
 
-    >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
-    ExcessKL(total=0.208977, pass_rate=0.20378, valid=0.00336529, invalid=0.00183184)
+    Args:
+        policy: Probabilities q, shape (..., outcomes).
+        base: Probabilities a of the base policy, same shape.
+        valid: 1 where an outcome is correct, same shape.
 
-    Source: ours (chain rule), entries `frontier`.
+    Returns:
+        `total`, `pass_rate`, `valid` and `invalid` in nats, each of shape (...) and computed on its own.
+        The property `excess` is the sum of the last two: the KL above the minimum at that pass rate.
+
+    Raises:
+        ValueError: If the policy has mass on correct (or incorrect) outcomes and the base has none.
+
+    Example:
+        >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
+        ExcessKL(total=0.208977, pass_rate=0.20378, valid=0.00336529, invalid=0.00183184)
+
+    Source: ours, entries `frontier`.
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
     require_common_shape(policy=policy, base=base, valid=valid)
-    # Both masses are summed on their own: 1 - mu would lose the digits of a small invalid mass.
+    # Both masses are summed separately: 1 - mu would lose the digits of a small invalid mass.
     masses, base_masses = (
         np.stack([pass_rate(q, valid), pass_rate(q, ~valid)], axis=-1) for q in (policy, base)
     )
@@ -215,10 +292,10 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
 
 
 def _within(policy: Values, base: Values, part: Values) -> Values:
-    """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
+    """q(part) KL(q(. | part) || a(. | part)), zero if the policy never visits the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = masked(policy, part).sum(axis=-1)
-    # Where the policy does not visit the part any distribution on it does for both: its weight is zero.
+    # A part without policy mass has weight zero, so any distribution may stand for both conditionals.
     empty = add_axes(mass == 0, 1)
     anything = normalised(masked(1 + 0 * base, part))
     inside, target = (filtered(np.where(empty, anything, q), part) for q in (policy, base))
@@ -226,7 +303,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
 
 
 def mean_pass_rate(base_rates: Scalars, beta: Scalars) -> Values:
-    """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
+    """Mean over prompts of the tilted pass rates, from base_rates (..., prompts) in [0, 1]."""
     rates = _of_prompts(base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
     policies = tilted(prompts, [True, False], add_axes(positive("beta", beta), 1))
@@ -234,16 +311,16 @@ def mean_pass_rate(base_rates: Scalars, beta: Scalars) -> Values:
 
 
 def solvable_share(base_rates: Values) -> Values:
-    """P(A1 > 0) over prompts, what the mean pass rate tends to as beta -> 0; exact in both arithmetics."""
+    """Share of prompts with A1 > 0: the limit of the mean pass rate as beta -> 0."""
     return masked(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 
 def beta_for_mean_pass_rate(base_rates: Scalars, mu: Scalars) -> Values:
-    """The one beta at which the mean of mu_from_beta(base_rates, beta) over prompts is mu.
+    """The unique beta at which the tilted policies have mean pass rate mu over prompts.
 
-    Parameters: base_rates (..., prompts) in [0, 1], where those never or always solved stay so; mu (...).
-    Returns beta (...). Raises ValueError unless mu lies between E[A1] and P(A1 > 0), the means that some
-    beta reaches.
+    Prompts that the base never or always solves stay so. Takes base_rates (..., prompts) in [0, 1] and mu
+    (...), returns beta (...). Raises ValueError unless E[A1] < mu < P(A1 > 0), the range that some beta
+    reaches.
 
     >>> float(beta_for_mean_pass_rate([0.1, 0.5, 0.9], 0.8).round(4))
     0.448
@@ -271,14 +348,13 @@ def _of_prompts(base_rates: Scalars) -> Values:
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:
-    """The root of mean expit(logit A1 + gain) = mu, batched.
+    """Root of mean expit(logit A1 + gain) = mu, batched.
 
-    At the gain logit m - logit A1 a prompt reaches m, the mean asked of the open prompts; so the root
-    lies between the least and the greatest of these.
+    It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
     """
     open_ = (base_rates > 0) & (base_rates < 1)
     with np.errstate(divide="ignore"):
-        start = logit(base_rates)  # -inf and inf where a prompt is never or always solved.
+        start = logit(base_rates)  # Prompts that are never or always solved have log odds -inf and inf.
     share = (mu - (base_rates == 1).mean(axis=-1)) / open_.mean(axis=-1)
     needed = add_axes(logit(share), 1) - start
     low = np.maximum(np.where(open_, needed, np.inf).min(axis=-1), 0.0)

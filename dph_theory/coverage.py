@@ -1,4 +1,8 @@
-"""Coverage: pass@k, distinct valid outputs, entropy, effective number. Everything batches."""
+"""Coverage of answers: Pass@k, distinct correct answers, entropy and its exponential; all batch over leading
+axes.
+
+Intervals over prompts and seeds are in `intervals`.
+"""
 
 import numpy as np
 
@@ -16,16 +20,26 @@ from .numeric.arrays import (
 from .numeric.elementary import Values, add_axes, masked, xlogy
 from .support.errors import argument_error
 
-_TERMS = 2**16
-"""The most factors of pass@k formed at a time."""
+_TERMS = 2**16  # Maximal number of Pass@k factors formed at a time.
 
 
 def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
-    """The unbiased pass@k from n samples of which c are correct: 1 - C(n-c, k)/C(n, k).
+    """Unbiased estimate of Pass@k from n samples, c of them correct: 1 - C(n-c, k)/C(n, k).
 
-    n, c, k are whole numbers below 2^53 of broadcastable shapes, 0 <= c <= n, 1 <= k <= n, else ValueError.
-    Small values are exact to the last digits; 1 where fewer than k samples failed. Takes the order of
-    sqrt(n) steps. Source: chen2021codex.
+    Accurate to the last digits also for small values. The cost is of order sqrt(n).
+
+    Args:
+        n: Number of samples, a whole number below 2^53.
+        c: Number of correct samples, 0 <= c <= n.
+        k: Number of draws, 1 <= k <= n; shapes broadcast.
+
+    Returns:
+        Estimates in [0, 1], of the broadcast shape; 1 if fewer than k samples failed.
+
+    Raises:
+        ValueError: If an argument is not a whole number in its range.
+
+    Source: chen2021codex.
     """
     n, c, k = integers("n", n, at_least=1), integers("c", c, at_least=0), integers("k", k, at_least=1)
     require_common_shape(n=n, c=c, k=k)
@@ -36,15 +50,15 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     n, c, k = np.broadcast_arrays(n, c, k)
     few, many, spare = np.minimum(c, k), np.maximum(c, k), n - c - k
     certain = spare < 0
-    # The chance that all k fail is at most e^(-ck/n): from 40 on, 1 less it rounds to 1.
+    # All k draws fail with probability at most e^(-ck/n); for ck/n >= 40, 1 minus that rounds to 1.
     certain |= few.astype(float) * many > 40.0 * n
-    # Where the answer is 1, no factor is formed.
+    # No factor is formed where the answer is 1.
     log_fail = _log_fail(np.where(certain, 0, few), many, np.where(certain, 0, spare))
     return np.where(certain, 1 + 0 * log_fail, 0 - np.expm1(log_fail))
 
 
 def _log_fail(few: Values, many: Values, spare: Values) -> Values:
-    """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), in which c and k are alike."""
+    """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), symmetric in c and k."""
     total, size = np.zeros(few.shape), max(1, _TERMS // max(1, few.size))
     many, spare = many[..., None].astype(float), spare[..., None].astype(float)
     for start in range(0, int(few.max(initial=0)), size):
@@ -55,11 +69,23 @@ def _log_fail(few: Values, many: Values, spare: Values) -> Values:
 
 
 def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
-    """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k from 1 to 2^63.
+    """Probability that at least one of k independent draws is correct: 1 - (1-p)^k.
 
-    Shapes broadcast; the pass@k of a prompt set is its mean over prompts. Source: chen2021codex.
+    Pass@k of a set of prompts is the mean of this value over prompts.
+
+    Args:
+        p: Pass rate, in [0, 1].
+        k: Number of draws, a whole number from 1 to 2^63; shapes broadcast.
+
+    Returns:
+        Probabilities, of the broadcast shape.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
+    Source: chen2021codex.
     """
-    # k only multiplies a logarithm: it needs no more digits than a float has.
+    # k only multiplies a logarithm, so float precision suffices.
     p, k = probability("p", p), integers("k", k, at_least=1, exact=False)
     require_common_shape(p=p, k=k)
     return _hit(p, k)
@@ -73,9 +99,10 @@ def _hit(p: Values, k: Values) -> Values:
 
 
 def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
-    """The expected number of distinct valid outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
+    """Expected number of distinct correct outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
 
-    q and valid (..., outcomes), whole k >= 1 of shape (...); gives (...). Source: ours, entries `pass_at_k`.
+    Takes q and valid (..., outcomes) and whole k >= 1 (...), returns (...). Source: ours, entries
+    `pass_at_k`.
     """
     q = distribution("q", q)
     valid, k = mask("valid", valid, q), integers("k", k, at_least=1)
@@ -85,18 +112,18 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
 
 
 def averaged(q: Values, share: Values, first: int, second: int) -> Values:
-    """The T-transform of two outcomes: that share of the difference of their masses passes between them."""
+    """T-transform: move `share` of the difference of two outcomes' masses from one to the other."""
     place = np.arange(q.shape[-1])
     moved = (share * (q[..., first] - q[..., second]))[..., None]
     return q + masked(moved, place == second) - masked(moved, place == first)
 
 
 def entropy(q: Distribution) -> Values:
-    """The Shannon entropy in nats, -sum q log q; shapes (..., outcomes) give (...)."""
+    """Shannon entropy -sum q log q in nats; (..., outcomes) gives (...)."""
     q = distribution("q", q)
     return -xlogy(q, q).sum(axis=-1)
 
 
 def effective_number(q: Distribution) -> Values:
-    """The effective number of outcomes, e^entropy: n where n outcomes are equally likely."""
+    """Exponential of the entropy: n if n outcomes are equally likely."""
     return np.exp(entropy(q))

@@ -1,7 +1,7 @@
-"""The named f-divergences, one declaration each; `fdivergence` says what a declaration means.
+"""The named f-divergences, one declaration each; `fdivergence` defines the type.
 
-Convention: D_f(pi || ref) = E_ref[f(u)], u = pi/ref, policy first. So `FORWARD_KL(pi, ref)` is
-KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
+Convention: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, policy first. So `FORWARD_KL(pi, ref)` is KL(ref ||
+pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 """
 
 import math
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 else:
     sympy = lazy_loader.load("sympy")
 
-_LOW = -80.0
-"""Below it e^x is lost beside 1: values there are those at it, and no 0 times inf is formed."""
+_LOW = -80.0  # Below it e^x is negligible beside 1; clipping avoids 0 * inf.
 
 
 def _x_exp(xp: Any, x: Any) -> Any:
-    """The product x e^x, 0 at -inf."""
+    """x e^x, 0 at -inf."""
     return xp.clip(x, -1000.0, None) * xp.exp(x)
 
 
@@ -47,7 +46,7 @@ def _reverse(xp: Any, x: Any) -> tuple[Any, Any]:
 
 def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
     # With m the mean of pi and ref and s = log(m/ref): u r(s-x) + r(s), a KL to m from either side. The
-    # product with u is made in two halves: it is finite a little beyond where u is.
+    # product with u is made in two halves, which stay finite slightly beyond the range of u.
     s, bounded = xp.log1p(xp.expm1(-xp.abs(x)) / 2), xp.clip(x, _LOW, None)
     half = xp.exp(bounded / 2)
     to_policy = half * (half * exp_remainder(s - xp.clip(bounded, None, 0.0), xp))
@@ -104,7 +103,7 @@ JENSEN_SHANNON: FDivergence = FDivergence(
 )
 """KL(pi || m) + KL(ref || m) with m = (pi+ref)/2: TWICE the Jensen-Shannon divergence, f''(1) = 1/2.
 
-f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by two for the JS divergence.
+The generator is f(u) = u log u - (u+1) log((u+1)/2), as in li2025choice.
 """
 
 HELLINGER: FDivergence = FDivergence(
@@ -129,15 +128,25 @@ TOTAL_VARIATION: FDivergence = FDivergence(
     reverse=lambda: TOTAL_VARIATION,
     at_one=(0.0, math.inf),
 )
-"""Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
+"""Half the L1 distance. The generator has a kink at 1, so its curvature is inf."""
 
 
 def alpha_divergence(alpha: float) -> FDivergence:
-    """The alpha-divergence, f(u) = (u^(1-alpha) - (1-alpha)u - alpha)/(alpha(alpha-1)), f''(1) = 1.
+    """Alpha-divergence with generator f(u) = (u^(1-alpha) - (1-alpha)u - alpha)/(alpha(alpha-1)), f''(1) = 1.
 
-    Any real alpha but 0 and 1. It tends to FORWARD_KL as alpha -> 1 and to REVERSE_KL as alpha -> 0;
-    the mass-covering family of li2025choice is alpha in (0, 1). Source: li2025choice, kruszewski2026whatever.
-    Raises ValueError for alpha in {0, 1}, or not finite.
+    It tends to FORWARD_KL as alpha -> 1 and to REVERSE_KL as alpha -> 0; alpha in (0, 1) is
+    mass-covering.
+
+    Args:
+        alpha: Any finite number except 0 and 1.
+
+    Returns:
+        The divergence, callable on (policy, reference).
+
+    Raises:
+        ValueError: If alpha is 0, 1 or not finite.
+
+    Source: li2025choice, kruszewski2026whatever.
     """
     is_real = is_number(alpha, numbers.Real) and not isinstance(alpha, bool)
     if not is_real or not math.isfinite(alpha) or alpha in (0, 1):
@@ -161,7 +170,7 @@ def _alpha_divergence(alpha: float) -> FDivergence:
 
 
 def alpha_generator(alpha: Any) -> "sympy.Expr":
-    """The generator of the alpha family in u, alpha a number or a symbol."""
+    """Generator of the alpha family in u, for a number or a symbol alpha."""
     from .fdivergence import u
 
     return (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
@@ -169,13 +178,13 @@ def alpha_generator(alpha: Any) -> "sympy.Expr":
 
 def _alpha(xp: Any, x: Any, alpha: float, rest: float) -> tuple[Any, Any]:
     # With r(x) = e^x - 1 - x >= 0 and rest = 1 - alpha the generator is a sum of two remainders of one sign,
-    # since their linear parts cancel: nothing is lost near u = 1.
+    # because their linear parts cancel: no digits are lost near u = 1.
     if alpha > 1:
-        # r(y) = h^2 + 2 r(y/2) with h = e^(y/2) - 1: divided before it is squared, it overflows no earlier.
+        # r(y) = h^2 + 2 r(y/2) with h = e^(y/2) - 1: dividing before squaring delays overflow.
         y, scale = rest * x / 2, -alpha * rest
         square = (xp.expm1(y) / math.sqrt(scale)) ** 2
         value = square + exp_remainder(y, xp) * (2 / scale) + exp_remainder(x, xp) / alpha
-        # The slope is (u - u^rest)/alpha, here by the larger of its two powers.
+        # The slope is (u - u^rest)/alpha, written with the larger of its two powers.
         largest = xp.clip(x, 0.0, None) + rest * xp.clip(x, None, 0.0)
         return value, -xp.sign(x) * xp.exp(largest) * (xp.expm1(-alpha * xp.abs(x)) / alpha)
     if alpha > 0:
@@ -207,7 +216,7 @@ DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(
 
 
 def named(name: str) -> FDivergence:
-    """The divergence of that name, or of a module of yours as `module:OBJECT`; ValueError for neither."""
+    """Return a divergence by name, or a user's by `module:OBJECT`; ValueError if there is none."""
     module, colon, attribute = name.partition(":")
     if colon:
         try:
@@ -228,7 +237,8 @@ SMOOTH = (
     *(divergence for divergence in DIVERGENCES.values() if divergence is not TOTAL_VARIATION),
     *map(alpha_divergence, ALPHAS),
 )
-"""The named divergences with a second derivative, and three alphas; only total variation has a kink."""
+"""The named divergences with a second derivative, and three alphas; total variation is left out for its
+kink."""
 COMPARED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 """The four divergences of li2025choice."""
 
@@ -236,5 +246,5 @@ _Item = TypeVar("_Item")
 
 
 def stacked(function: Callable[[_Item], Any], items: Iterable[_Item]) -> Values:
-    """The function's value at every item (a divergence, say), stacked on a trailing axis."""
+    """Values of a function at every item (a divergence, say), stacked on a trailing axis."""
     return np.stack([function(item) for item in items], axis=-1)

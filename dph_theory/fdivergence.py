@@ -1,10 +1,10 @@
-"""What an f-divergence is: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, the policy first.
+"""The type of an f-divergence, D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, the policy first.
 
-A declaration is the generator f as a sympy expression. From it follows the *normalised* generator
-g(u) = f(u) - f'(1)(u-1) as a function of x = log u, computed so that floats lose nothing near u = 1 or at
-extreme ratios; a faster form that is given beside f is compared with it on first use.
-g is non-negative term by term, so summing it never yields a negative divergence by rounding; it gives
-the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
+A divergence is declared by its generator f as a sympy expression. The *normalised* generator g(u) = f(u) -
+f'(1)(u-1) follows from f as a function of x = log u, computed without loss of digits near u = 1 or at extreme
+ratios; a faster form given beside f is compared with f on first use. Each term of g is non-negative, so
+rounding never makes a divergence negative; g gives the same divergence as f because pi and ref both sum to
+one. The named divergences are in `divergences`.
 """
 
 import functools
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     u: sympy.Symbol
 else:
-    sympy = lazy_loader.load("sympy")  # Over a second, and floats need none of it.
+    sympy = lazy_loader.load("sympy")  # Importing sympy takes over a second, and floats do not need it.
 
 
 def __getattr__(name: str) -> Any:
-    """`u`, the symbol of the density ratio pi/ref."""
+    """Return `u`, the symbol of the density ratio pi/ref."""
     if name != "u":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _ratio()
@@ -50,18 +50,20 @@ class OnLogRatio(NamedTuple):
 
 
 Form = Callable[[Any, Any], tuple[Any, Any]]
-"""(xp, x) -> g(e^x) and its derivative in x, for the array namespace xp."""
+"""Maps (xp, x) to g(e^x) and its derivative in x, for the array namespace xp."""
 
 
 @dataclass(frozen=True)
 class FDivergence:
     """An f-divergence D_f(pi || ref) = sum_y ref(y) f(pi(y)/ref(y)), callable on arrays (..., outcomes).
 
-    `declared` makes f of the symbol `u`, as a sympy expression: convex, f(1) = 0. `normalised` is a stable
-    form of g, `reverse` the divergence with its arguments exchanged; both follow from f where they are not
-    given; what is given and does not agree with f raises ValueError on first use. `alpha` is set for the
-    alpha-divergences, `at_one`, f'(1) and f''(1), where the package's tests make that comparison, which needs
-    sympy; these alone may give `printed`, a stable form of f itself.
+    Attributes:
+        declared: Function of the symbol `u` that returns f as a sympy expression; convex, f(1) = 0.
+        normalised: Stable form of g, `reverse` the divergence with exchanged arguments. Both follow from
+            f if not given; a given form that disagrees with f raises ValueError on first use.
+        alpha: Parameter of the alpha-divergences, else None.
+        at_one: f'(1) and f''(1), for divergences whose forms the package's tests compare (this needs
+            sympy); only these may give `printed`, a stable form of f itself.
     """
 
     name: str
@@ -74,7 +76,7 @@ class FDivergence:
 
     @cached_property
     def expression(self) -> "sympy.Expr":
-        """The generator f, as an expression in u; ValueError for what makes none of u."""
+        """Generator f as an expression in u. Raises ValueError if `declared` returns none."""
         try:
             return sympy.sympify(self.declared(_ratio()))
         except (TypeError, AttributeError, sympy.SympifyError) as error:
@@ -83,7 +85,7 @@ class FDivergence:
 
     @cached_property
     def reversed(self) -> "FDivergence":
-        """The divergence with its arguments exchanged: f_reversed(u) = u f(1/u)."""
+        """Divergence with exchanged arguments: f_reversed(u) = u f(1/u)."""
         if self.at_one and self.reverse is not None:
             return self.reverse()
         from .numeric.generator_forms import disagreement, exact_form
@@ -100,7 +102,7 @@ class FDivergence:
 
     @cached_property
     def _form(self) -> Form:
-        """The normalised generator, at x <= 0 where it follows from f; what is given is compared with f."""
+        """Normalised generator, for x <= 0 if it follows from f; a given form is compared with f first."""
         if self.at_one and self.normalised is not None:
             return self.normalised
         from .numeric import generator_forms as forms
@@ -123,17 +125,17 @@ class FDivergence:
 
     @cached_property
     def gauge(self) -> float:
-        """f'(1): what separates f from its normalised form f(u) - f'(1)(u-1)."""
+        """f'(1), the coefficient of the linear term by which f differs from its normalised form."""
         return self.at_one[0] if self.at_one else float(self._gauge)
 
     @cached_property
     def _gauge(self) -> "sympy.Expr":
-        # To simplify f' first takes a tenth of a second.
+        # Simplifying f' first would take a tenth of a second.
         return sympy.diff(self.expression, _ratio()).subs(_ratio(), 1)
 
     @cached_property
     def curvature(self) -> float:
-        """f''(1), the local coefficient: D_f ~ f''(1)/2 chi^2; inf where f has a kink at 1."""
+        """Curvature f''(1), where D_f ~ f''(1)/2 chi^2 locally; inf if f has a kink at 1."""
         if self.at_one:
             return self.at_one[1]
         value = sympy.diff(self.expression, _ratio(), 2).subs(_ratio(), 1)
@@ -141,32 +143,33 @@ class FDivergence:
 
     @cached_property
     def at_zero(self) -> "sympy.Expr":
-        """f(0): what a unit of ref mass costs where the policy has none (0, finite or oo)."""
+        """f(0): cost per unit of reference mass where the policy has none (0, finite or oo)."""
         return sympy.limit(self.expression, _ratio(), 0, "+")
 
     @cached_property
     def _weighted_slope_at_zero(self) -> "sympy.Expr":
-        """The limit of u f'(u) at 0: ref times it is what pi f'(pi/ref) tends to as pi vanishes."""
+        """Limit of u f'(u) at 0: times ref, the limit of pi f'(pi/ref) as pi vanishes."""
         return sympy.limit(_ratio() * sympy.diff(self.expression, _ratio()), _ratio(), 0, "+")
 
     @cached_property
     def at_infinity(self) -> "sympy.Expr":
-        """lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
+        """lim f(u)/u: cost per unit of policy mass where the reference has none (0, finite or oo)."""
         return sympy.limit(self.expression / _ratio(), _ratio(), sympy.oo)
 
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
-        """D_f(pi || ref) over the last axis: shapes (..., outcomes) give (...); 0, finite or inf, never nan.
+        """Evaluate D_f(pi || ref) over the last axis: (..., outcomes) gives (...); 0, finite or inf, never
+        nan.
 
-        Raises ValueError for arguments that are no distributions or do not broadcast.
+                Raises ValueError if an argument is not a distribution or the shapes do not broadcast.
         """
         return self.unchecked(*_pair(pi, ref))
 
     def unchecked(self, pi: Values, ref: Values) -> Values:
-        """The same for arrays already known to be distributions of fitting shapes, as in an inner loop."""
+        """Evaluate D_f without checking the arguments, for inner loops."""
         return self._terms(pi, ref).sum(axis=-1)
 
     def _terms(self, pi: Values, ref: Values) -> Values:
-        """ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
+        """Terms ref g(pi/ref), each computed from the side whose ratio is at most one."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         with np.errstate(over="ignore"):
@@ -174,19 +177,16 @@ class FDivergence:
             more = pi * self.reversed._form(np, inside)[0]
         terms = np.where(x <= 0, fewer, more)
         if np.isfinite(x).all():
-            return terms  # The limits are symbolic: asked for where some mass is zero.
+            return terms  # The limits are symbolic, so they are computed only where some mass is zero.
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
 
     def generator(self, ratio: Any) -> Values:
-        """f at density ratios u > 0, as declared.
-
-        Evaluated from the printed expression: near u = 1 prefer `on_log_ratio`.
-        """
+        """Evaluate f at density ratios u > 0, as declared; near u = 1 prefer `on_log_ratio`."""
         return self._evaluate(self.expression, ratio)
 
     def generator_derivative(self, ratio: Any) -> Values:
-        """f' at density ratios u > 0, as declared."""
+        """Evaluate f' at density ratios u > 0, as declared."""
         return self._evaluate(self.derivative, ratio)
 
     @staticmethod
@@ -197,12 +197,12 @@ class FDivergence:
         return np.broadcast_to(compiled(expression, _ratio())(ratio), ratio.shape)
 
     def on_log_ratio(self, x: Any, *, gauge: str | float = "printed", xp: Any = None) -> OnLogRatio:
-        """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
+        """Evaluate f(e^x) and d/dx f(e^x) at finite x = log u, a numpy or torch array, without cancellation.
 
-        gauge: "printed" for f as declared, "normalised" for f(u) - f'(1)(u-1), or a number c for
-        f(u) + c(u-1), accurate relative to the larger of |g(u)| and |(f'(1) + c)(u-1)|, g the normalised f.
-        Never nan; overflows to inf only where the value itself exceeds the dtype. xp: the namespace that
-        computes, by default that of x.
+        gauge selects the linear term: "printed" for f as declared, "normalised" for f(u) -
+            f'(1)(u-1), or a number c for f(u) + c(u-1), accurate relative to the larger of |g(u)| and
+            |(f'(1) + c)(u-1)|. The result is never nan, and inf only if the value exceeds the dtype.
+            xp is the computing namespace, by default that of x.
         """
         if xp is None:
             xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
@@ -228,8 +228,8 @@ class FDivergence:
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
         """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
 
-        For x > 0 everything stands over the common factor e^x, in two halves: no difference of infinities
-        is formed, and no factor overflows where the product does not.
+        For x > 0 all terms share the factor e^x, applied in two halves: no difference of infinities
+        is formed, and no factor overflows unless the product does.
         """
         inside = -xp.abs(x)
         value, slope = self._form(xp, inside)
@@ -245,17 +245,17 @@ class FDivergence:
         )
 
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
-        """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
+        """Gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 
-        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shapes (..., outcomes) give (..., outcomes). Raises
-        ValueError as the divergence itself.
+        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shape (..., outcomes). Raises ValueError as in
+        `__call__`.
         """
         pi, ref = np.broadcast_arrays(*_pair(pi, ref))
         weighted = self._weighted_slope(pi, ref)
         return weighted - pi * weighted.sum(axis=-1, keepdims=True)
 
     def _weighted_slope(self, pi: Values, ref: Values) -> Values:
-        """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
+        """pi_j f'(u_j) for the normalised f, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         _, slope = self._form(np, inside)
@@ -268,7 +268,7 @@ class FDivergence:
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
-    """Two distributions over the same outcomes."""
+    """Check two distributions over the same outcomes."""
     pi, ref = distribution("pi", pi), distribution("ref", ref)
     require_common_shape(pi=pi, ref=ref)
     if pi.shape[-1] != ref.shape[-1]:
@@ -277,12 +277,12 @@ def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
 
 
 def _grown(xp: Any, root: Any, value: Any) -> Any:
-    """Root squared times the value; 0 where the value is, also at an infinite root."""
+    """root^2 * value; 0 where the value is 0, even if the root is infinite."""
     return xp.where(value == 0, value, root * (root * value))
 
 
 def _cost(mass: Values, unit: "sympy.Expr") -> Values:
-    """Mass times an exact limit of the generator; inf where that is infinite (0 times inf is not formed)."""
+    """Mass times an exact limit of the generator; inf if the limit is, without forming 0 * inf."""
     if unit.is_infinite:
         return np.where(mass > 0, np.inf if unit.is_extended_positive else -np.inf, 0.0)
     return mass * float(unit)

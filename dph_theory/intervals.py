@@ -1,4 +1,4 @@
-"""Confidence intervals: one type, `Estimate`, and the one place where each method is computed.
+"""Confidence intervals: one type, `Estimate`, and one home for each method.
 
 Methods: Student's t over seeds or prompts, its logit form for probabilities, weighted resampling for bounded
 values (bands over several k), Clopper-Pearson for shares of cases, Jeffreys for pass rates of prompts.
@@ -18,34 +18,34 @@ from .support.table import Estimate as Estimate
 from .support.table import Interval as Interval
 
 LEVEL = 0.95
-"""The confidence of every `Estimate`, unless another is asked for."""
+"""Default confidence of every `Estimate`."""
 THREE_SIGMA = 0.0027
-"""How often a true statement may be called inconsistent: three standard deviations, two-sided."""
+"""Accepted rate of calling a true statement inconsistent: three standard deviations, two-sided."""
 _MANY = 10_000
-"""Of more values than these the mean under random weights is drawn from a normal distribution."""
+"""Above this number of values the mean under random weights is drawn from a normal distribution."""
 
 
 def mean_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
-    """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
+    """Mean over seeds with Student's t interval, mean +- t_{n-1} s / sqrt(n).
 
-    values (n seeds, ...) give (...). Unequal values are taken as independent and
-    normal. A single seed says nothing of the spread: its interval is (-inf, inf).
-    Raises ValueError for nan or infinite values, no seeds, or a confidence outside (0, 1).
+    Values of shape (seeds, ...) give (...). Unequal values are assumed independent and normal. A single
+    seed does not show the spread: its interval is (-inf, inf). Raises ValueError for nan or infinite
+    values, no seeds, or a confidence outside (0, 1).
     """
     mean, half = _mean_and_half(finite("values", values), confidence)
     return _interval("Student t", mean, mean - half, mean + half)
 
 
 def probability_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
-    """The mean over seeds of probabilities with an interval that stays inside [0, 1].
+    """Mean over seeds of probabilities, with an interval inside [0, 1].
 
-    The t-interval of the mean m, moved to the logit scale by the delta method,
-    expit(logit m +- t_{n-1} s / (sqrt(n) m (1-m))); the point m itself where all seeds are equal. Single
-    zeros and ones are allowed. Shapes and errors as `mean_interval`, and values in [0, 1]; a single seed has
-    the interval (-inf, inf).
+    The t-interval of the mean m is moved to the logit scale by the delta method, expit(logit m +- t_{n-1}
+    s / (sqrt(n) m (1-m))); it is the point m if all seeds are equal. Single zeros and ones are allowed.
+    Shapes and errors are those of `mean_interval`, with values in [0, 1]; a single seed has the interval
+    (-inf, inf).
     """
     mean, half = _mean_and_half(probability("values", values), confidence)
-    # A mean that rounds to 0 or 1 has no logit: there the interval is that of the mean itself, cut off.
+    # A mean that rounds to 0 or 1 has no logit; its interval is that of the mean itself, clipped.
     inner = np.isfinite(half) & (half > 0) & (mean > 0) & (mean < 1)
     reach = np.divide(half, mean * (1 - mean), out=np.zeros_like(mean), where=inner)
     inside = np.where(inner, mean, 0.5)
@@ -56,13 +56,13 @@ def probability_interval(values: Array, *, confidence: float = LEVEL) -> Interva
 
 
 def _interval(method: str, *arrays: Any) -> Interval[Any]:
-    """An interval of arrays, or of plain floats where the arrays have no axis."""
+    """Build an interval of arrays, or of floats if the arrays have no axis."""
     numbers = (float(array) if array.ndim == 0 else array for array in map(np.asarray, arrays))
     return Interval(*numbers, method=method)
 
 
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over the seeds, and half the width of its t-interval."""
+    """Mean over seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
     level, n = scalar("confidence", open_rate("confidence", confidence)), len(seeds)
     if n == 0:
@@ -74,7 +74,7 @@ def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, n
 
 
 def from_influence(value: float, influence: np.ndarray) -> Estimate:
-    """An estimate whose error is, to first order, the mean of the influences (n,), which have mean zero."""
+    """Estimate whose error is, to first order, the mean of influences (n,) with mean zero."""
     spread = mean_interval(influence)
     half = spread.high - spread.value
     return Estimate(value, value - half, value + half, method="Student t of influences")
@@ -89,14 +89,15 @@ def bounded_means(
     level: float = LEVEL,
     draws: int = 4000,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The band (K,), (K,) of the means of n independent values (n, K) in [low, high], all of them at once.
+    """Simultaneous bands (K,), (K,) for the means of n independent values (n, K) in [low, high].
 
-    To the n values one that was not seen is added, at `high` for the upper and at `low` for the lower side,
-    and all n + 1 get weights uniform on the simplex. A side is a quantile of such means, at one rank for all
-    K that a share `level` of the draws keeps throughout, on both sides. Of n values that all agree the side
-    is at 1 - 0.05^(1/n) of the way to the end, as it must be: no normal approximation covers what n values
-    happen not to show. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208, which
-    conjecture its coverage; at once over K it is held to simulated counts alone.
+    One unseen value is added to the n: `high` for the upper side, `low` for the lower. All n + 1 get
+        weights uniform on the simplex. A side is the quantile of such weighted means at one rank for all
+        K, chosen so that a share `level` of the draws stays within both sides throughout. If all n values
+        agree, the side is 1 - 0.05^(1/n) of the way to the end, as it must be: a normal approximation
+        cannot cover values that n samples happen to miss. Source: for one mean Gaffke, Math. Methods
+        Stat. 14, 2005, and arXiv 1905.06208, where coverage is a conjecture; for K means at once,
+        simulated counts only.
     """
     n, mean = len(values), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
@@ -123,25 +124,25 @@ def bounded_means(
 
 
 def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -> Estimate:
-    """The mean of values (n,) with its interval by `bounded_means`, with its `options`."""
+    """Mean of values (n,) with its interval by `bounded_means`, which takes the `options`."""
     below, above = bounded_means(values[:, None], rng, **options)
     return Estimate(float(np.mean(values)), float(below[0]), float(above[0]), method="weighted resampling")
 
 
 def share(count: int, among: int) -> Estimate:
-    """A share of independent cases with its exact (Clopper-Pearson) interval."""
+    """Share of independent cases with its exact (Clopper-Pearson) interval."""
     low = betaincinv(count, among - count + 1, (1 - LEVEL) / 2) if count else 0.0
     high = betaincinv(count + 1, among - count, (1 + LEVEL) / 2) if count < among else 1.0
     return Estimate(count / among, float(low), float(high), method="Clopper-Pearson")
 
 
 def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:
-    """The rate (c + 1/2)/(n + 1) from c of n samples, in (0, 1): the posterior mean under Jeffreys' prior."""
+    """Posterior mean (c + 1/2)/(n + 1) under Jeffreys' prior, from c of n samples; in (0, 1)."""
     return (np.asarray(successes) + 0.5) / (np.asarray(samples) + 1)
 
 
 class Rate(NamedTuple):
-    """A base pass rate: correct of n rollouts, and Jeffreys' 95% interval."""
+    """Pass rate estimated from `correct` of n rollouts, with Jeffreys' 95% interval."""
 
     correct: int
     n: int
@@ -150,22 +151,23 @@ class Rate(NamedTuple):
 
     @classmethod
     def of_counts(cls, correct: int, n: int) -> "Rate":
-        """The rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
+        """Build the rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct +
+        1/2).
 
-        The ends are 0 and 1 where no, or every, rollout was correct.
+                The ends are 0 and 1 if no, or every, rollout was correct.
         """
         low, high = (float(betaincinv(correct + 0.5, n - correct + 0.5, q)) for q in (0.025, 0.975))
         return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
 
     @property
     def value(self) -> float:
-        """The share of correct rollouts."""
+        """Share of correct rollouts."""
         return self.correct / self.n
 
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """A mean over independent units and its standard error; `bias` bounds what averaging does not remove."""
+    """Mean over independent units with its standard error; `bias` bounds the systematic error."""
 
     value: float
     standard_error: float
@@ -175,7 +177,7 @@ class MeanEstimate:
     def margin(self, tests: int = 1, level: float = THREE_SIGMA) -> float:
         """Student's t at level/tests times the standard error, plus the bias; inf for fewer than two units.
 
-        The heavy tails of t at few units are what makes a handful of prompts decide nothing.
+        The heavy tails of t at few units are why a handful of prompts decides nothing.
         """
         if self.units < 2 or not math.isfinite(self.standard_error):
             return math.inf
@@ -184,9 +186,9 @@ class MeanEstimate:
 
 
 def mean_estimate(values: Any, *, bias: float = 0.0) -> MeanEstimate:
-    """The mean of values (units,), one for each prompt, and its standard error over prompts.
+    """Mean of values (units,), one for each prompt, and its standard error over prompts.
 
-    Prompts count as drawn independently, so their spread carries the noise of their samples as well.
+    Prompts are assumed independent, so their spread includes the noise of their samples.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or values.size == 0:

@@ -16,7 +16,17 @@ from .support.errors import argument_error
 
 @dataclass(frozen=True, eq=False)
 class TabularMDP:
-    """A tabular MDP (P, r, gamma, rho0); raises ValueError for anything that is not one."""
+    """A tabular discounted MDP, from which values and advantages of any policy follow exactly.
+
+    Attributes:
+        P: Transition probabilities, shape (..., states, actions, states).
+        r: Rewards, shape (..., states, actions).
+        gamma: Discount in [0, 1), shape (...).
+        rho0: Start distribution, shape (..., states).
+
+    Raises:
+        ValueError: If the arrays do not describe an MDP.
+    """
 
     P: Any
     r: Any
@@ -37,7 +47,7 @@ class TabularMDP:
             object.__setattr__(self, name, value)
 
     def policy(self, name: str, pi: Array) -> Values:
-        """A validated policy (..., states, actions)."""
+        """Validate a policy of shape (..., states, actions)."""
         pi = distribution(name, pi)
         if pi.shape[-2:] != (axes := self.r.shape[-2:]):
             raise argument_error(

@@ -1,4 +1,4 @@
-"""The papers, each under one key; every statement, docstring and recipe cites by key."""
+"""The papers, each under one key; every statement, docstring and recipe cites papers by key."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from .support.errors import choice
 
 @dataclass(frozen=True)
 class Reference:
-    """One paper: its key, authors, title and where to find it."""
+    """One paper: its key, authors, title and address."""
 
     key: str
     authors: str
@@ -18,7 +18,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement comes from: a reference key, the place in it if known, a figure here of it."""
+    """Origin of a statement: a reference key, the section if known, and our figure of it if there is one."""
 
     key: str
     place: str = ""
@@ -29,7 +29,7 @@ class Source:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The key, and the parts of the place."""
+        """The key, and the parts of the section."""
         return (self.key, *(part.strip() for part in self.place.split(";") if part))
 
     def __str__(self) -> str:

@@ -1,9 +1,9 @@
-"""Policy families that cannot hold the filtered model: which member KL control chooses at each beta.
+"""Policy families that lack the filtered policy: the member that KL control selects at each beta.
 
-A family is (..., members, outcomes); its member pi_b minimises KL(pi || p_b), p_b the tilted model. Small
-beta looks at the pass rate first, then at cost: if Diracs are the only fully valid members, the limit is the
-Dirac on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, entries
-`misspecification`. Choices are masks of members, so that ties show.
+A family has shape (..., members, outcomes); its member pi_b minimises KL(pi || p_b), where p_b is the tilted
+policy. As beta -> 0 the pass rate decides first and the KL cost second: if Diracs are the only fully valid
+members, the limit is the Dirac on the mode of a in Y1, reached by a jump at a finite beta. Selections are
+masks over members, so that ties are visible. Source: dymetman2026binary, entries `misspecification`.
 """
 
 import numpy as np
@@ -25,22 +25,22 @@ from .support.errors import argument_error
 
 
 def shared_value(members: Values, values: Values) -> Values:
-    """The value that the chosen members share, (...) from two (..., members)."""
+    """Value shared by the selected members: two arrays (..., members) give (...)."""
     return masked(values, members).sum(axis=-1) / members.sum(axis=-1)
 
 
 def pass_rate_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
-    """V(pi) = pi(Y1) and K(pi) = KL(pi || a) of each member, both (..., members)."""
+    """Pass rate V(pi) = pi(Y1) and cost K(pi) = KL(pi || a) of each member, both (..., members)."""
     return pass_rate(family, valid[..., None, :]), REVERSE_KL(family, base[..., None, :])
 
 
 def most_valid(V: Values, K: Values) -> Values:
-    """The member of largest pass rate V*, of these the one of least cost K*."""
+    """Mask of the members with the largest pass rate and, among these, the least cost."""
     return minimisers(K, among=minimisers(-V))
 
 
 def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Values, Values, Values]:
-    """The members (..., members, outcomes), the base and the verifier, if they fit each other."""
+    """Check that members (..., members, outcomes), base and verifier fit each other."""
     family, base = distribution("family", family), distribution("base", base)
     valid = mask("valid", valid, base)
     if family.ndim < 2 or family.shape[-1] != base.shape[-1]:
@@ -51,15 +51,27 @@ def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Val
 
 
 def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) -> Values:
-    """The member pi_b that minimises KL(pi || p_b) over the family, as a mask (..., members).
+    """Members of a policy family that minimise KL(pi || p_b), where p_b is the tilted policy.
 
-    family (..., members, outcomes), base and valid (..., outcomes), beta > 0 (...). Raises ValueError
-    for what are no distributions, for shapes that do not fit, and for another beta.
+    Args:
+        family: Probabilities of the members, shape (..., members, outcomes).
+        base: Probabilities of the base policy, shape (..., outcomes).
+        valid: 1 where an outcome is correct, same shape as `base`.
+        beta: KL coefficient in units of reward, positive, shape (...).
+
+    Returns:
+        Mask of the minimisers, shape (..., members).
+
+    Raises:
+        ValueError: If an argument is not a distribution, shapes do not fit, or `beta` is not positive.
+
+    Source: dymetman2026binary, entries `misspecification`.
     """
     family, base, valid = _checked_family(family, base, valid)
     beta = positive("beta", beta)
     require_common_shape(base=base[..., 0], beta=beta)
-    # KL(pi || p_b) less log Z_b - 1/beta, the same for all members; in log space, since p_b underflows on Y0.
+    # KL(pi || p_b) minus log Z_b - 1/beta, which is equal for all members; in log space, because p_b
+    # underflows on Y0.
     with np.errstate(divide="ignore"):
         log_target = np.log(base) - np.where(valid, 0.0, add_axes(1 / beta, 1))
     paid = family * np.where(family > 0, log_target[..., None, :], 0.0)
@@ -67,9 +79,20 @@ def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) ->
 
 
 def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
-    """The beta below which the most valid member wins: the least (V* - V)/(K* - K) over cheaper members.
+    """Largest beta below which the member of highest pass rate minimises KL(pi || p_b).
 
-    Shapes and errors as in `projection`; gives (...), inf where no member is cheaper: it wins at every beta.
+    This is the least (V* - V)/(K* - K) over cheaper members, V a pass rate and K a KL to the base.
+
+    Args:
+        family: Probabilities of the members, shape (..., members, outcomes).
+        base: Probabilities of the base policy, shape (..., outcomes).
+        valid: 1 where an outcome is correct, same shape as `base`.
+
+    Returns:
+        beta, shape (...); inf if no member is cheaper, so that the member wins at every beta.
+
+    Raises:
+        ValueError: As in `projection`.
     """
     family, base, valid = _checked_family(family, base, valid)
     V, K = pass_rate_and_cost(family, base, valid)

@@ -1,9 +1,9 @@
-"""Divergences and losses of sequences against sums over tokens.
+"""Divergences between distributions over sequences, compared with sums over tokens.
 
-A distribution over sequences is its next-token tables, a list: entry t, (..., symbols, ..., symbols) with t +
-1 such axes, is the distribution of a token given the t before it. Shorter sequences go on with a symbol of
-mass one. Source: li2025choice (the chain rule of forward KL); ours, entries `rehearsal_gauge`,
-`tokens_and_sequences`.
+A distribution over sequences is given by a list of next-token tables: entry t, of shape (..., symbols, ...,
+symbols) with t + 1 such axes, is the distribution of a token given the t tokens before it. Shorter sequences
+continue with a symbol of mass one. Source: li2025choice (the chain rule of forward KL); ours, entries
+`rehearsal_gauge`, `tokens_and_sequences`.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,11 @@ from .numeric.arrays import Array, distribution
 from .numeric.elementary import Values
 from .support.errors import argument_error
 
-Tables: TypeAlias = Sequence[Values]
-"""Next-token distributions, one table a position."""
+Tables: TypeAlias = Sequence[Values]  # Next-token distributions, one table per position.
 
 
 def joint(tokens: Tables) -> Values:
-    """The distribution over sequences with these tables, (..., symbols, ..., symbols), an axis a token."""
+    """Distribution over sequences, (..., symbols, ..., symbols), with one axis per token."""
     masses = tokens[0]
     for table in tokens[1:]:
         masses = masses[..., None] * table
@@ -29,17 +28,17 @@ def joint(tokens: Tables) -> Values:
 
 
 def sequences(tokens: Tables) -> Values:
-    """The same with one axis of sequences, (..., symbols^length)."""
+    """Distribution over sequences with all tokens joined to one axis, (..., symbols^length)."""
     return flat(joint(tokens), len(tokens))
 
 
 def flat(values: Values, axes: int) -> Values:
-    """One last axis in the place of so many."""
+    """Join the last `axes` axes to one."""
     return values.reshape(*values.shape[: values.ndim - axes], -1)
 
 
 def checked_tables(name: str, tables: Sequence[Array]) -> list[Values]:
-    """The tables, if each row is a distribution; shapes as in the module's first lines."""
+    """Check that each row is a distribution and that shapes are those of the module docstring."""
     if not isinstance(tables, Sequence | np.ndarray) or isinstance(tables, str) or not len(tables):
         raise argument_error(name, tables, "needs a table for each token, at least one")
     checked = [distribution(f"{name}[{t}]", table) for t, table in enumerate(tables)]
@@ -63,25 +62,45 @@ def _pair(
 
 
 def sequence_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """D_f of the two distributions over sequences, shape (...).
+    """Evaluate D_f between two distributions over sequences.
 
-    Raises ValueError for tables that are no next-token distributions, or that differ in shape.
+    Args:
+        divergence: The f-divergence.
+        pi_tokens: Next-token tables of the policy, shaped as in the module docstring.
+        ref_tokens: Next-token tables of the reference, same shapes.
+
+    Returns:
+        D_f(pi || ref), shape (...).
+
+    Raises:
+        ValueError: If a table is not a next-token distribution or the shapes differ.
     """
     pi_tokens, ref_tokens = _pair(divergence, pi_tokens, ref_tokens)
     return divergence(sequences(pi_tokens), sequences(ref_tokens))
 
 
 def token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """The sum of the tokens' D_f, each averaged over prefixes of ref; for forward KL the sequences' own.
+    """Sum over tokens of D_f, each averaged over prefixes drawn from the reference.
 
-    Errors as in `sequence_divergence`.
+    For the forward KL this equals `sequence_divergence`.
+
+    Args:
+        divergence: The f-divergence.
+        pi_tokens: Next-token tables of the policy, shaped as in the module docstring.
+        ref_tokens: Next-token tables of the reference, same shapes.
+
+    Returns:
+        The sum, shape (...).
+
+    Raises:
+        ValueError: As in `sequence_divergence`.
     """
     pi_tokens, ref_tokens = _pair(divergence, pi_tokens, ref_tokens)
     return _over_prefixes(divergence, pi_tokens, ref_tokens, ref_tokens)
 
 
 def on_policy_token_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """The same with prefixes sampled from the policy; for reverse KL the sequences' own."""
+    """Sum over tokens of D_f at prefixes of the policy; for reverse KL the divergence of sequences."""
     return _over_prefixes(divergence, pi_tokens, ref_tokens, pi_tokens)
 
 
@@ -94,6 +113,6 @@ def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Table
 
 
 def mean(weights: Values, values: Values) -> Values:
-    """The mean over the last axis, in which infinite values without mass do not count."""
+    """Mean over the last axis; infinite values without mass do not count."""
     with np.errstate(invalid="ignore"):
         return np.where(weights == 0, 0 * weights, weights * values).sum(axis=-1)

@@ -1,6 +1,6 @@
-"""One module a figure: what it computes, as JSON with seed, config and versions, and how it is drawn.
+"""Figures: each module computes JSON with seed, config and versions, and draws it.
 
-The names are those of `__init__.pyi`, each loaded at its first use.
+The public names are listed in `__init__.pyi`, each loaded at first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Every figure by name: a module of the gallery, imported when its figure is asked for."""
+"""Catalogue of all figures by name; a figure's gallery module is imported on demand."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -42,17 +42,16 @@ NAMES = (
     "bounds",
     "what_your_kl_does",
     "what_your_advantage_weighs",
-)
-"""In the order of the report."""
+)  # In the order of the report.
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: numbers from records or from theory, a drawing of them, a title that they bear out.
+    """A figure: numbers from records or theory, a drawing of them, and a title that is checked against them.
 
-    `numbers(records)` are computed or read, `draw(sheet, numbers)` draws them, `claim(numbers)` is whether
-    the title is so, `table(numbers)` is printed beside the drawing, and `quotes(numbers)` are the few numbers
-    that a paper's text would name. `needs` are the records that are read.
+    `numbers(records)` computes or reads the numbers, `draw(sheet, numbers)` draws them, `claim(numbers)`
+    tests the title, `table(numbers)` is printed beside the drawing, and `quotes(numbers)` are the few
+    numbers for a paper's text. `needs` names the records that are read.
     """
 
     name: str
@@ -66,9 +65,10 @@ class Figure:
     needs: tuple[str, ...] = ()
 
     def drawing(self, numbers: Any, sheet: Sheet | None = None) -> "Drawing":
-        """The picture of these numbers, on a sheet of a venue's width and fonts.
+        """Draw these numbers on a sheet of a venue's width and fonts.
 
-        Above it stands its title, if the sheet has one, or that these numbers do not bear it out.
+        Above the drawing stands the title, if the sheet has one, or a note that the numbers
+        contradict it.
         """
         sheet, finding = sheet or Sheet(), ""
         if sheet.title == "finding":
@@ -79,9 +79,9 @@ class Figure:
 
 
 def figure(name: str) -> Figure:
-    """The figure of that name; ValueError says which there are.
+    """Load the figure of that name; ValueError lists the names.
 
-    Its module's docstring is the title and, below, the caption; NEEDS and `quotes` may be left out.
+    Its module's docstring is the title and, below, the caption; NEEDS and `quotes` are optional.
     """
     choice("figure", name, NAMES)
     module = importlib.import_module(f"figures.gallery.{name}")

@@ -1,4 +1,4 @@
-"""`dph figures` draws from stored numbers; `dph reproduce` computes everything anew and makes the report."""
+"""`dph figures` draws from stored numbers; `dph reproduce` recomputes everything and writes the report."""
 
 import sys
 import time
@@ -57,7 +57,7 @@ def figures_command(
 ) -> None:
     """Draw the figures (or those NAMEd) from the stored records, each with its caption beside it.
 
-    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. `dph reproduce` computes the records anew.
+    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. `dph reproduce` recomputes the records.
     """
     from . import files
     from .catalogue import NAMES, figure
@@ -89,7 +89,7 @@ def figures_command(
         if macros is not None:
             write_text(macros, files.macros([name for name in figures if name not in failed], records))
     except KeyboardInterrupt:
-        click.echo("interrupted: what was written before is whole")
+        click.echo("interrupted: files written before are complete")
         sys.exit(terminal.INTERRUPTED)
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
@@ -97,7 +97,7 @@ def figures_command(
 
 
 def _writable(folder: Path) -> Path:
-    """The package's folder in a checkout; installed, one of its name where the command is run."""
+    """Folder of the package in a checkout; if installed, a folder of its name in the working directory."""
     return folder if (folder.parents[1] / "pyproject.toml").is_file() else Path(folder.name)
 
 
@@ -116,8 +116,8 @@ def _writable(folder: Path) -> Path:
 def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None:
     """Verify, run the toy experiments, audit the catalogue, draw every figure, and make one page of it all.
 
-    A stage that fails is named, and the others go on. After an interruption or a failure the same command
-    takes up the stages that were finished. Exits 0 if every stage succeeded, 1 if not.
+    A failed stage is named, and the others go on. After an interruption or a failure, the same command
+    resumes after the finished stages. Exits 0 if every stage succeeded, 1 if not.
     """
     from .report import StageEnd
     from .reproduce import Plan, reproduce

@@ -1,4 +1,4 @@
-"""What is written: drawings as files, and what a paper takes of them."""
+"""Output files: drawings, captions, tables and macros for a paper."""
 
 import hashlib
 import json
@@ -20,12 +20,11 @@ from .style import Sheet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-OUT = Path(__file__).parent / "out"
-"""Where drawings go if nothing else is said."""
+OUT = Path(__file__).parent / "out"  # Default folder of drawings.
 
 
 def formats(text: str) -> tuple[str, ...]:
-    """The formats of a comma-separated list; ValueError says which there are."""
+    """Parse a comma-separated list of formats; ValueError lists the known formats."""
     chosen = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not chosen or not set(chosen) <= set(FORMATS):
         raise argument_error("format", text, f"one or more of {', '.join(FORMATS)}, with commas between")
@@ -33,13 +32,13 @@ def formats(text: str) -> tuple[str, ...]:
 
 
 def rendered(drawing: "Drawing", form: str, sheet: Sheet | None = None, subject: str = "") -> bytes:
-    """A drawing in one of the FORMATS; a PDF says in its metadata what its subject is."""
+    """Render a drawing in one of the FORMATS; a PDF has the subject in its metadata."""
     undated = {"pdf": {"CreationDate": None, "Subject": subject}, "png": {"Software": None}}
     undated |= {"svg": {"Date": None}}
     buffer = BytesIO()
-    # Its fonts have no date either, which the library that embeds them finds worth a warning.
+    # Embedded fonts have no date either, about which the font library warns needlessly.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    # Fonts and resolution are settled as it is written, not as it is drawn.
+    # Fonts and resolution are decided when the file is written, not when the figure is drawn.
     with (sheet or Sheet()).look():
         drawing.savefig(buffer, format=form, metadata=undated[form])
     return buffer.getvalue()
@@ -48,7 +47,7 @@ def rendered(drawing: "Drawing", form: str, sheet: Sheet | None = None, subject:
 def write_figure(
     drawn: Figure, records: Records, sheet: Sheet, forms: tuple[str, ...], folder: Path, tables: Path | None
 ) -> Iterator[Path]:
-    """Write a drawing, its caption and, given a folder for it, its table; the paths as they are there."""
+    """Write a drawing, its caption and, given a folder for it, its table; yields the paths."""
     numbers = drawn.numbers(records)
     drawing, about = drawn.drawing(numbers, sheet), f"{drawn.title}; {drawn_from(drawn, records)}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,19 +68,19 @@ def write_figure(
 
 
 def drawn_from(drawn: Figure, records: Records) -> str:
-    """The records behind a figure with a hash of each, or that it is computed as it is drawn."""
+    """Names of the records behind a figure with a hash of each, or a note that it is computed when drawn."""
     hashes = (f"{name} sha256:{digest(records.record(name))}" for name in drawn.needs)
     return ", ".join(hashes) or f"computed as it was drawn, {date.today()}"
 
 
 def digest(record: Mapping[str, Any]) -> str:
-    """Changes with the configuration and the results of a record, and with nothing else."""
+    """Hash of a record's configuration and results, and of nothing else."""
     contents = json.dumps([record["config"], record["results"]], sort_keys=True)
     return hashlib.sha256(contents.encode()).hexdigest()
 
 
 def macros(names: list[str], records: Records) -> str:
-    r"""A \newcommand for each of the few numbers that the figures quote, after the figure that has it."""
+    r"""Write a \newcommand for each number that the figures quote, named after figure and number."""
     lines = ["% dph figures, from the stored results"]
     for name in names:
         drawn = figure(name)

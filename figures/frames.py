@@ -1,4 +1,4 @@
-"""Stored records as frames: a row a run or a model, a column a fact."""
+"""Stored records as data frames: a row per run or model, a column per fact."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ from dph_theory.support.table import Table
 from toy_lm.experiments import NAMES as TOY
 from toy_lm.styles.results import models
 
-NUMBERS = Path(__file__).parent / "numbers"
-"""The committed numbers; drawings are made from these."""
+NUMBERS = Path(__file__).parent / "numbers"  # The committed numbers, from which drawings are made.
 KINDS = {
     **{name: (f"toy_{name}", f"toy.{name}") for name in TOY},
     "demo": ("full_scale_demo", "full_scale.demo"),
@@ -27,11 +26,11 @@ KINDS = {
     "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
     "real_runs": ("real_runs", "real_runs"),
 }
-"""Records by name: their file's name and their kind."""
+"""Records by name: the name of the file, and the kind."""
 
 
 def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
-    """The stored record of that name and kind; ValueError if it is not there, or is something else."""
+    """Load the stored record of that name and kind; ValueError if it is missing or of another kind."""
     path = folder / f"{name}.json"
     if not path.is_file():
         raise argument_error("numbers", str(path), "stored numbers; dph reproduce makes those of dph toy")
@@ -42,15 +41,15 @@ def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
 
 
 def stored_name(name: str, quick: bool) -> str:
-    """The name of the file, without its ending, under which a record is kept."""
+    """File name of a record, without its suffix."""
     return f"{KINDS[name][0]}{'_quick' if quick and name in TOY else ''}"
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records by name, read when they are asked for from a folder, and from `else_from` if that has none.
+    """Records by name, read on demand from a folder, and from `else_from` if that folder has none.
 
-    `quick` asks for the records of a reduced run of the toy experiments.
+    `quick` selects the records of reduced runs of the toy experiments.
     """
 
     folder: Path = NUMBERS
@@ -58,7 +57,7 @@ class Records:
     else_from: Path | None = None
 
     def record(self, name: str) -> Mapping[str, Any]:
-        """A record as it is stored; ValueError where there is none, or one that cannot be read."""
+        """Read a stored record; ValueError if it is missing or unreadable."""
         file = stored_name(name, self.quick)
         folder = self.folder
         if self.else_from is not None and not (folder / f"{file}.json").is_file():
@@ -66,22 +65,22 @@ class Records:
         return load(file, KINDS[name][1], folder)
 
     def results(self, name: str) -> Any:
-        """The results of a record."""
+        """Results of a record."""
         return self.record(name)["results"]
 
     @cached_property
     def llama(self) -> "LlamaRuns":
-        """The runs of `dph experiment small-llama`."""
+        """Runs of `dph experiment small-llama`."""
         return LlamaRuns(self.record("laws"))
 
     @cached_property
     def styles(self) -> pd.DataFrame:
-        """The tiny transformer's models (`toy_lm.styles.results.models`)."""
+        """Models of the tiny transformer (`toy_lm.styles.results.models`)."""
         return models(self.results("styles"))
 
 
 class LlamaRuns:
-    """The record of trainings of a Llama under TRL: `runs`, a row a run; what was measured along them."""
+    """Record of trainings of a Llama under TRL: `runs`, a row per run, and measurements along the runs."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         results = record["results"]
@@ -90,7 +89,7 @@ class LlamaRuns:
         self.flows, self.ways_back = results["flows"], results["ways_back"]
 
     def runs_of(self, *experiments: str) -> pd.DataFrame:
-        """The runs of these experiments; ValueError says which command makes them, where there are none."""
+        """Runs of these experiments; ValueError names the command that makes missing runs."""
         chosen = self.runs[self.runs.experiment.isin(experiments)]
         if chosen.empty:
             makes = " and ".join(f"dph experiment small-llama --only {name}" for name in experiments)
@@ -100,18 +99,18 @@ class LlamaRuns:
 
     @property
     def judged(self) -> pd.DataFrame:
-        """The runs that are meant to converge to a stationary policy, and so tested against it."""
+        """Runs that are meant to converge to a stationary policy, and are tested against it."""
         return self.runs[self.runs.judged.astype(bool)]
 
 
 def means(values: Any, interval: Any = mean_interval) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean over the first axis with its 95% interval, infinite where there is one seed."""
+    """Mean over the first axis with its 95% interval, infinite for a single seed."""
     mean, low, high = (np.asarray(bound, dtype=float) for bound in interval(np.asarray(values, dtype=float)))
     return mean, low, high
 
 
 def estimates(groups: Any, column: Any, interval: Any = mean_interval) -> pd.DataFrame:
-    """A row a group, in order: a column's mean over its rows, and the interval's ends; nan without rows."""
+    """One row per group, in order: a column's mean over its rows with its interval; nan without rows."""
     rows = {}
     for name, group in groups:
         values = group[column].dropna()
@@ -120,7 +119,7 @@ def estimates(groups: Any, column: Any, interval: Any = mean_interval) -> pd.Dat
 
 
 def tabled(frame: pd.DataFrame, names: Mapping[str, str] | None = None, **options: Any) -> Table:
-    """The table of a frame, or of those of its columns that `names` names anew; nan is not known."""
+    """Table of a frame, or of the columns that `names` renames; nan means unknown."""
     names = names or {str(column): str(column) for column in frame}
     shown = frame.set_axis(frame.columns.map(str), axis=1)[[*names]].astype(object)
     return Table.from_rows(names.values(), shown.where(shown.notna(), None).to_numpy().tolist(), **options)

@@ -1,7 +1,7 @@
-"""Tables, captions and numbers as a paper includes them: LaTeX with booktabs.
+"""Tables, captions and numbers for inclusion in a paper: LaTeX with booktabs.
 
-Cells are escaped and shown as they stand. In captions the few formulas that a plain sentence can hold
-(KL(p || q), p_*, Greek letters, powers) are set as mathematics.
+Cells are escaped and shown verbatim. In captions the few formulas that a plain sentence can contain (KL(p ||
+q), p_*, Greek letters, powers) are set as mathematics.
 """
 
 import math
@@ -27,10 +27,10 @@ _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight
 
 
 def tabular(table: Table) -> str:
-    """A tabular with booktabs' rules, shrunk by graphicx if it is wider than a line.
+    """Format a tabular with booktabs' rules, shrunk by graphicx if it is wider than a line.
 
-    Columns of numbers stand to the right, with the decimals that their largest number warrants; the largest
-    number of each column named in `table.best` is bold.
+    Columns of numbers are right-aligned, with the decimals that their largest number warrants; the
+    largest number of each column named in `table.best` is bold.
     """
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.head)
     places = list(map(_places, columns))
@@ -61,7 +61,7 @@ def _cell(cell: Cell, places: int | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """A caption or title as LaTeX shows it, its formulas as mathematics and `code` as typewriter text."""
+    """Format a caption or title for LaTeX, with formulas as mathematics and `code` in typewriter type."""
     ends = [0, *(end for match in _FORMULAS.finditer(text) for end in match.span()), len(text)]
     parts = [text[start:end] for start, end in pairwise(ends)]
     parts[::2] = [part.translate(_ESCAPES) for part in parts[::2]]
@@ -71,7 +71,7 @@ def sentence(text: str) -> str:
 
 
 def _formula(text: str) -> str:
-    r"""Such as \mathrm{KL}(p_* \,\|\, p_{\beta}) for KL(p_* || p_beta)."""
+    r"""Convert to a formula such as \mathrm{KL}(p_* \,\|\, p_{\beta}) for KL(p_* || p_beta)."""
     shown = re.sub(r"_(\w{2,})", r"_{\1}", re.sub(r"\^(\w+)", r"^{\1}", text))
     shown = re.sub(rf"(?<![A-Za-z\\]){_GREEK}(?![A-Za-z])", lambda name: rf"\{name[0]}", shown)
     words = r"(?<![A-Za-z\\])[A-Za-z]{2,}(?: [a-z]+)*"
@@ -80,7 +80,7 @@ def _formula(text: str) -> str:
 
 
 def command(text: str) -> str:
-    """The name of a LaTeX command for a text: letters alone, in camel case, with digits as words."""
+    """Name of a LaTeX command for a text: letters only, in camel case, with digits as words."""
     spelled = re.sub(r"\d", lambda digit: f" {_DIGITS[int(digit[0])]} ", text)
     first, *later = re.findall(r"[A-Za-z]+", spelled)
     return first + "".join(word[0].upper() + word[1:] for word in later)

@@ -1,4 +1,4 @@
-"""The report: one self-contained page of what a reproduction found, made from a template."""
+"""Report: one self-contained page with the findings of a reproduction, made from a template."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from .frames import Records
 
 @dataclass(frozen=True)
 class StageEnd:
-    """How a stage ended: "done", "reused" from an interrupted run, or "failed"; its seconds; what it says."""
+    """End of a stage: "done", "reused" from an interrupted run, or "failed"; its seconds and message."""
 
     stage: str
     state: str
@@ -26,12 +26,12 @@ class StageEnd:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed."""
+        """Did the stage fail?"""
         return self.state == "failed"
 
 
 class DrawnFigure(NamedTuple):
-    """A figure with its drawing as SVG and its table; what could not be made is None."""
+    """A figure with its drawing as SVG and its table, None if it could not be made."""
 
     figure: Figure
     svg: Markup | None
@@ -39,7 +39,7 @@ class DrawnFigure(NamedTuple):
 
 
 def drawn_figures(records: Records, svg: Mapping[str, bytes]) -> list[DrawnFigure]:
-    """The figures in order, with the drawings that there are and their tables."""
+    """The figures in order, with the available drawings and their tables."""
     pictures = []
     for name in NAMES:
         one, drawn = figure(name), name in svg
@@ -56,9 +56,9 @@ def page(
     outcomes: Sequence[StageEnd],
     facts: Mapping[str, object],
 ) -> str:
-    """The whole document: statements, figures, what each experiment found, and the stages of the run.
+    """Render the document: statements, figures, findings of each experiment, and the stages of the run.
 
-    `verdicts` is the record of the verification, None where that failed; `facts` are seed and versions.
+    `verdicts` is the record of the verification, None if it failed; `facts` are seed and versions.
     """
     reports = [] if verdicts is None else verdicts["results"]["reports"]
     loader = PackageLoader("figures", "templates")

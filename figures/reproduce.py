@@ -1,4 +1,4 @@
-"""A reproduction: stages, side by side where they can be, taken up again after an interruption; the page."""
+"""Reproduction in stages, parallel where possible and resumed after an interruption, and its page."""
 
 import hashlib
 import itertools
@@ -32,15 +32,13 @@ from .style import Sheet
 
 _ROOT, _JOURNAL = Path(__file__).parents[1], "finished.jsonl"
 _LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib")
-TRAINERS = ("transformers", "trl", "peft")
-"""What a Llama is trained with."""
-BY, DIGITS = ("dph_theory", "toy_lm"), 10
-"""The packages that experiments are made by, and the significant digits that are stored of them."""
+TRAINERS = ("transformers", "trl", "peft")  # Packages that train a Llama.
+BY, DIGITS = ("dph_theory", "toy_lm"), 10  # Packages that run experiments; stored significant digits.
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run, and the folder of the page; the results lie in a folder of their own inside it."""
+    """Size and seed of the run, and the folder of the page, which contains a folder of results."""
 
     seed: int = 0
     quick: bool = False
@@ -53,11 +51,11 @@ class Plan:
 
     @property
     def records(self) -> frames.Records:
-        """The records of this run, and the committed ones of what it does not run."""
+        """Records of this run, completed by the committed ones for stages that it does not run."""
         return frames.Records(self.results, self.quick, frames.NUMBERS)
 
     def digest(self, packages: Sequence[str]) -> str:
-        """Changes with the seed, the size of the run, the versions, and the sources of these packages."""
+        """Hash of the seed, the size of the run, the versions, and the sources of these packages."""
         conditions = json.dumps([self.seed, self.quick, environment()], sort_keys=True)
         sha256 = hashlib.sha256(conditions.encode())
         for package in packages:
@@ -67,20 +65,20 @@ class Plan:
 
 
 def environment() -> dict[str, str]:
-    """The machine and the versions that count."""
+    """The machine and the relevant versions."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return {"machine": machine, **versions(*_LIBRARIES)}
 
 
 class UnexpectedError(Exception):
-    """A stage ran to its end, and found what should not be."""
+    """Raised by a stage that finished with an unexpected finding."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the run: `make` leaves `files` in the plan's results, and says in a line what it found.
+    """A part of the run: `make` writes `files` to the plan's results, and returns its finding in one line.
 
-    One that is `alone` fills the machine by processes of its own; the others run side by side. `needs` are
+    An `alone` stage uses the whole machine by its own processes; the others run in parallel. `needs` are
     the stages whose files it reads, `packages` those whose sources its result depends on.
     """
 
@@ -115,14 +113,14 @@ def _figure_stage(name: str) -> Stage:
     try:
         stage_of = {toy: f"toy.{toy}" for toy in frames.TOY} | {"audit": "audit"}
         needs = tuple(stage_of[record] for record in figure(name).needs if record in stage_of)
-    except Exception:  # The stage meets the same error, and tells it.
+    except Exception:  # The stage meets the same error, and reports it.
         needs = ()
     make, packages = partial(drawing, name), (*BY, "figures")
     return Stage(f"figure.{name}", make, (f"{name}.svg",), needs=needs, packages=packages)
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
-    """Verify every theorem; UnexpectedError names those whose status or false variants surprise."""
+    """Verify every theorem; UnexpectedError names those with unexpected status or false variants."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.reports import settings_for
     from dph_theory.verification.run import verify
@@ -141,7 +139,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
 
 
 def audit(plan: Plan, progress: StageProgress) -> str:
-    """Audit the catalogue of KL terms in circulation."""
+    """Audit the catalogue of published KL terms."""
     from dph_theory.audit.catalogue import audit_catalogue, form_of
     from dph_theory.audit.published import CATALOGUE
 
@@ -161,13 +159,13 @@ def _store(plan: Plan, name: str, kind: str, **contents: Any) -> None:
 
 
 def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
-    """Tells at every report how many there are."""
+    """Report progress at every call, by counting the calls."""
     done = itertools.count(1)
     return lambda report: progress(next(done), total)
 
 
 def llama_runs(plan: Plan, progress: StageProgress) -> str:
-    """Test the predicted policies by `dph experiment small-llama --quick`, where TRL is installed."""
+    """Test the predicted policies by `dph experiment small-llama --quick`, if TRL is installed."""
     missing = [name for name in TRAINERS if find_spec(name) is None]
     if missing:
         return f"left out: {', '.join(missing)} not installed (extra full)"
@@ -184,7 +182,7 @@ def llama_runs(plan: Plan, progress: StageProgress) -> str:
 
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
-    """Run and store a toy experiment; its own finished runs, if it keeps them, outlive an interruption."""
+    """Run and store a toy experiment; its own stored runs, if any, survive an interruption."""
     chosen, runs = ToyExperiment(name), plan.results / f"{name}_runs"
     config = chosen.configuration.quick() if plan.quick else chosen.configuration()
     options = {"folder": runs / plan.digest(BY)[:16]} if chosen.is_resumable else {}
@@ -195,10 +193,10 @@ def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
 
 
 def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
-    """Draw a figure from this run's records, and hold its title to its numbers."""
+    """Draw a figure from this run's records, and check its title against its numbers."""
     drawn = figure(name)
     numbers = drawn.numbers(plan.records)
-    # The page has the title beside the drawing, and a reduced run need not bear it out.
+    # The page shows the title beside the drawing, and a reduced run may contradict it.
     picture = files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
     write_bytes(plan.results / f"{name}.svg", picture)
     if not plan.quick and not drawn.claim(numbers):
@@ -214,11 +212,11 @@ def reproduce(
     progress: Progress = silent,
     ended: Callable[[StageEnd], None] = lambda outcome: None,
 ) -> list[StageEnd]:
-    """Run the stages, and write the page of what they left as index.html in the plan's folder.
+    """Run the stages, and write the page of their results as index.html in the plan's folder.
 
-    A stage that fails is an outcome, and the others go on. What an interrupted or failed run finished is
-    reused if seed, size, versions and the sources it depends on are the same, unless `fresh`. Each
-    stage reports its `progress`, from 0 of 1 as it begins, and how it `ended`.
+    A failed stage is an outcome, and the others go on. Stages that an interrupted or failed run finished
+    are reused if seed, size, versions and the sources they depend on are unchanged, unless `fresh`. Each
+    stage reports its `progress`, from 0 of 1 at its start, and its outcome through `ended`.
     """
     chosen = stages() if chosen is None else chosen
     if fresh:
@@ -226,7 +224,7 @@ def reproduce(
     plan.results.mkdir(parents=True, exist_ok=True)
     journal = Journal(plan.results / _JOURNAL, {"kind": "figures.reproduce"})
     outcomes: dict[str, StageEnd] = {}
-    # Figures that need experiments come after all those that need none, so a stage follows what it needs.
+    # Figures that need experiments come after figures that need none, so a stage follows its needs.
     for (alone, _), group in groupby(chosen, key=lambda stage: (stage.alone, bool(stage.needs))):
         todo = []
         for stage in group:
@@ -243,12 +241,12 @@ def reproduce(
     ends = [outcomes[stage.name] for stage in chosen]
     write_text(plan.folder / "index.html", _page(plan, ends))
     if not any(outcome.failed for outcome in ends):
-        journal.path.unlink()  # The next run begins anew.
+        journal.path.unlink()  # The next run starts from scratch.
     return ends
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
-    """The page of what lies in the plan's results."""
+    """Render the page from the plan's results."""
     drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
@@ -262,7 +260,7 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
-    """The failure of a stage that needs one that failed."""
+    """Failure of a stage because a stage that it needs failed."""
     missing = [name for name in stage.needs if name in ended and ended[name].failed]
     words = f"it needs {', '.join(missing)}, which failed"
     return StageEnd(stage.name, "failed", 0.0, words) if missing else None
@@ -271,7 +269,7 @@ def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
 def _ends(
     todo: Sequence[Stage], plan: Plan, progress: Progress, alone: bool
 ) -> Iterable[tuple[Stage, StageEnd]]:
-    """Run the stages, in this process if they run alone, else side by side in processes of their own."""
+    """Run the stages, in this process if they run alone, else in parallel processes."""
     for stage in todo:
         progress(stage.name, 0, 1)
         if alone:
@@ -281,7 +279,7 @@ def _ends(
 
 
 def attempt(stage: Stage, plan: Plan, progress: StageProgress = lambda done, total: None) -> StageEnd:
-    """Make one stage, from nothing; what goes wrong is its outcome."""
+    """Run one stage from scratch; an error becomes its outcome."""
     for name in stage.files:
         (plan.results / name).unlink(missing_ok=True)
     start = time.perf_counter()
@@ -300,7 +298,7 @@ def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEn
 
 
 def _finished(journal: Journal, stage: Stage, plan: Plan) -> StageEnd | None:
-    """How the stage ended, if it did, under the same conditions as now."""
+    """Outcome of a stage that finished earlier under the same conditions, if there is one."""
     end = journal.get(stage.name, {})
     if end.pop("digest", None) != plan.digest(stage.packages) or end["state"] == "failed":
         return None

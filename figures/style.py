@@ -1,4 +1,4 @@
-"""One look for every figure: the paper's widths and fonts, and one colour for one method everywhere."""
+"""The look of every figure: a paper's widths and fonts, and one colour per method everywhere."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,11 +18,10 @@ from dph_theory.support.errors import choice
 
 from .venues import SCREEN, TITLES, WIDTHS, Venue
 
-# Okabe and Ito's colours, told apart by every common kind of colour vision; in grey, lines and markers tell.
+# Okabe and Ito's colours, distinct in every common kind of colour vision; in grey, lines and markers differ.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
-LIGHT = "#CCCCCC"
-"""What lies behind all else."""
+LIGHT = "#CCCCCC"  # Background elements.
 
 LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -38,7 +37,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "KL in the reward": {"color": BLACK, "linestyle": (0, (3, 1, 1, 1)), "marker": "d"},
     }
 )
-"""How a method is drawn, wherever it is drawn; a divergence looks like the method that is known for it."""
+"""Look of a method, in every figure; a divergence looks like the method that is known for it."""
 _ALIASES = {
     "reverse KL": ("reverse", "k2", "corrected k3"),
     "forward KL": ("k3", "forward", "DPH-F", "rehearsal"),
@@ -47,7 +46,7 @@ _ALIASES = {
     "DPG": ("alpha-DPG", "KL-DPG"),
     "KL in the reward": ("KL control", "KL-control"),
 }
-"""Beginnings of the labels that are drawn so."""
+"""Beginnings of labels with the look of another label."""
 _LOOKS_OF = {name: look for look in LOOKS for name in (look, *_ALIASES.get(look, ()))}
 _SETS = r"$\mathcal{D}_{\mathrm{pef}}$"
 _WORDS = {"DPH-alpha": r"DPH-$\alpha$", "alpha-DPG": r"$\alpha$-DPG", "alpha": r"$\alpha$"}
@@ -57,7 +56,7 @@ _RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), u
 
 @dataclass
 class Sheet:
-    """What a figure is drawn on: so wide, as many panels side by side as fit; see TITLES for `title`."""
+    """Sheet of a figure: its width, and the panels that fit side by side; see TITLES for `title`."""
 
     venue: Venue = SCREEN
     width: str = "text"
@@ -73,18 +72,18 @@ class Sheet:
 
     @property
     def narrow(self) -> bool:
-        """Whether two panels side by side would have no room for their words."""
+        """Would two panels side by side have no room for their words?"""
         return self.inches < 4
 
     @contextmanager
     def look(self) -> Iterator[None]:
-        """Matplotlib's settings for this sheet, back to what they were afterwards."""
+        """Apply matplotlib's settings for this sheet, and restore them afterwards."""
         fonts: Any = {"font.family": self.venue.words, "mathtext.fontset": self.venue.formulas}
         with mpl.rc_context({**_RC, **fonts}):
             yield
 
     def panels(self, count: int = 1, *, height: float = 2.3, across: int | None = None, **more: Any) -> Any:
-        """So many axes, in rows of `across`, or below one another in a column; a row is so high in inches."""
+        """Create axes in rows of `across`, or in one column; `height` of a row is in inches."""
         columns = 1 if self.narrow and across is None else min(count, across or count)
         rows = -(-count // columns)
         if columns == 1:
@@ -94,7 +93,7 @@ class Sheet:
         return axes[0] if count == 1 else axes
 
     def legend(self, axes: Iterable[Axes], columns: int = 4, **more: Any) -> None:
-        """One legend below all axes; what appears in several is explained once."""
+        """Draw one legend below all axes; each entry appears once."""
         pairs = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
         entries = {name: handle for handle, name in reversed(pairs)}
         names = list(dict.fromkeys(name for _, name in pairs))
@@ -103,9 +102,9 @@ class Sheet:
         self.drawing.legend([entries[name] for name in names], names, **place)
 
     def finished(self, finding: str = "") -> Drawing:
-        """The drawing with what it finds above; its panels without titles where none are asked for.
+        """Return the drawing with its finding above, without panel titles if the sheet has none.
 
-        A logarithmic axis says 1, 10, 100, but for numbers too long or too short to be written so.
+        A logarithmic axis has ticks 1, 10, 100, except for numbers too long or too short.
         """
         for axes in self.drawing.axes:
             for axis in (axes.xaxis, axes.yaxis):
@@ -115,7 +114,8 @@ class Sheet:
             for where in ("left", "center", "right") if self.title == "none" else ():
                 axes.set_title("", loc=where)
         if finding:
-            # So many characters of the title's size stand in an inch; it takes no room from the panels.
+            # This many characters of the title's size fit in an inch; the title takes no room from the
+            # panels.
             lines = fill(finding, int(12 * self.inches))
             self.drawing.suptitle(lines, size=9, weight="bold")
             height = self.drawing.get_figheight() + 0.16 * (lines.count("\n") + 1)
@@ -128,14 +128,14 @@ def _plain(number: float, _: int) -> str:
 
 
 def look(label: str, /, **more: Any) -> dict[str, Any]:
-    """Colour, line and marker of a method, from the longest name that begins its label; `more` overrides."""
+    """Colour, line and marker of a method, by the longest name that begins its label; `more` overrides."""
     names = [name for name in _LOOKS_OF if label.startswith(name)]
     own = LOOKS[_LOOKS_OF[max(names, key=len)]] if names else {"color": BLACK, "marker": "o"}
     return {**own, **more}
 
 
 def written(label: str) -> str:
-    """A label as it stands in a figure: symbols as symbols, and without the strength that all share."""
+    """Label as shown in a figure: symbols as symbols, and without the coefficient that all share."""
     name, _, setting = label.rpartition(" ")
     if setting.startswith(("mu=", "alpha=")):
         symbol, _, number = setting.partition("=")
@@ -148,7 +148,7 @@ def written(label: str) -> str:
 def curve(
     axes: Axes, x: Any, mean: Any, low: Any = None, high: Any = None, *, bars: bool = False, **style: Any
 ) -> None:
-    """A mean along x, its interval a band, or bars at its marks."""
+    """Plot a mean along x, with its interval as a band, or as bars at its marks."""
     start, every = style.setdefault("markevery", (0, 1))
     axes.plot(x, mean, **style)
     if low is None or high is None or not np.isfinite([low, high]).all():
@@ -163,7 +163,7 @@ def curve(
 def dot(
     axes: Axes, estimate: Iterable[float], at: float, style: Mapping[str, Any], *, filled: bool = True
 ) -> None:
-    """A mean across with its interval (mean, low, high) as a bar; nothing for nan."""
+    """Plot a mean with its interval (mean, low, high) as a horizontal bar; nothing for nan."""
     mean, low, high = estimate
     if np.isnan(mean):
         return
@@ -174,13 +174,13 @@ def dot(
 
 
 def rows(axes: Axes, labels: Collection[str]) -> None:
-    """A row a label, the first on top."""
+    """Label the rows, the first on top."""
     axes.set_yticks(range(len(labels)), [written(label) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
 def ticks(axes: Axes, values: Sequence[float], *, base: int | None = None) -> None:
-    """Draw ticks across at these values and no others; `base` makes the axis logarithmic."""
+    """Draw ticks on the x axis at these values only; `base` makes the axis logarithmic."""
     if base is not None:
         axes.set_xscale("log", base=base)
     axes.set_xticks(values, [f"{value:g}" for value in values])
@@ -188,6 +188,6 @@ def ticks(axes: Axes, values: Sequence[float], *, base: int | None = None) -> No
 
 
 def level(axes: Axes, value: float, **more: Any) -> None:
-    """A dotted line across, to compare with; `more` overrides how it is drawn."""
+    """Draw a dotted horizontal line for comparison; `more` overrides its look."""
     style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
     axes.axhline(value, **style | more)

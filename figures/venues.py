@@ -1,4 +1,4 @@
-"""Where figures are to stand: widths and fonts, by venue."""
+"""Widths and fonts of figures, by venue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Venue:
-    """The widths of the text and of a column in inches; fonts of words and formulas, matplotlib's own."""
+    """Widths of text and column in inches; fonts of words and formulas, matplotlib's own."""
 
     text: float = 6.9
     column: float = 3.35
@@ -18,15 +18,15 @@ class Venue:
 SCREEN = Venue()
 VENUES: Mapping[str, Venue] = MappingProxyType(
     {
-        # Text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, jmlr2e.sty; where the page
-        # has one column, a column is what two figures side by side have. STIX stands for Times.
+        # Text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, jmlr2e.sty; on a page with
+        # one column, a column is the width of two figures side by side. STIX replaces Times.
         "neurips": Venue(5.5, 2.7, "STIXGeneral", "stix"),
         "icml": Venue(6.75, 3.25, "STIXGeneral", "stix"),
         "iclr": Venue(5.5, 2.7, "STIXGeneral", "stix"),
         "jmlr": Venue(6.0, 2.95, "STIXGeneral", "cm"),
-        # A slide of 160 x 90 mm less 10 mm on either side.
+        # A slide of 160 x 90 mm minus 10 mm on either side.
         "beamer": Venue(5.5, 2.7, "DejaVu Sans", "dejavusans"),
     }
 )
 WIDTHS, TITLES = ("text", "column"), ("finding", "panels", "none")
-"""How wide a figure is; whether it says in words what it finds, has titles of its panels alone, or none."""
+"""Width of a figure; title with the finding, titles of panels only, or none."""

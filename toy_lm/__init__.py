@@ -1,8 +1,8 @@
-"""Small exact language models: Markov policies, automata as verifiers, and what rewards make of them.
+"""Small exact language models: Markov policies, automata as verifiers, and training with binary rewards.
 
-By dynamic programming over (automaton state, context), never by enumeration. Lengths are in symbols, logs are
-natural, leading axes are batches. The names are those of `__init__.pyi`, each loaded at its first use, so
-that what needs no torch waits for none.
+Everything is computed by dynamic programming over (automaton state, context), never by enumeration. Lengths
+are in symbols, logarithms are natural, leading axes are batches. The public names are listed in
+`__init__.pyi` and loaded at first use, so that functions without torch do not wait for torch.
 """
 
 import lazy_loader

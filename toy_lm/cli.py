@@ -1,4 +1,4 @@
-"""`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
+"""`dph toy`: the exact experiments, each with its progress, findings, methods and figures."""
 
 import sys
 import textwrap
@@ -58,7 +58,7 @@ OPTIONS = {
     "methods": click.option("--methods", callback=_names, metavar="NAME,...", help="Methods. [default: all]"),
     "seeds": click.option("--seeds", type=click.IntRange(min=1), help="Number of seeds."),
 }
-"""Options of an experiment: what its run takes, `folder`, `problem`, and fields of its configuration."""
+"""Options of an experiment: its run's `folder` and `problem`, and fields of its configuration."""
 
 
 @click.group(short_help="Exact toy models: collapse, and what prevents it.")
@@ -67,8 +67,6 @@ def toy() -> None:
 
 
 def _command(name: str) -> click.Command:
-    """The command of an experiment."""
-
     def run(path: Path | None, seed: int, quick: bool, **given: Any) -> None:
         _run_one(name, path, seed, quick, {key: value for key, value in given.items() if value is not None})
 
@@ -92,7 +90,7 @@ for _name in NAMES:
 @terminal.seed
 @_quick
 def filtering(path: Path | None, seed: int, quick: bool) -> None:
-    """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
+    """Distance from the locally filtered model to the filtered model, on three grammars; exact, in nats."""
     from .filtering import GRAMMARS, MEASURES, distances
 
     measured = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
@@ -125,17 +123,17 @@ def _run_one(name: str, path: Path | None, seed: int, quick: bool, given: dict[s
     except ValueError as error:
         if not inputs:
             raise
-        # What was given may be at fault: a folder of another configuration, a problem without an answer.
+        # The arguments may be at fault: a folder of another configuration, a problem without an answer.
         raise click.UsageError(str(error)) from error
     except KeyboardInterrupt:
-        left = f"finished runs are kept in {folder}: the same command goes on from them"
+        left = f"finished runs are stored in {folder}: the same command goes on from them"
         terminal.say(terminal.console(), f"interrupted: {left if folder else 'nothing was written'}")
         sys.exit(terminal.INTERRUPTED)
     _print(chosen, record, terminal.console(stderr=path == STANDARD_OUTPUT))
 
 
 def _fitting(table: Table, width: int) -> "RichTable":
-    """The table without frames where it is wider than the console; no number is cut off."""
+    """Drop the frames of a table that is wider than the console; no number is cut off."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
 
@@ -149,7 +147,7 @@ def _fitting(table: Table, width: int) -> "RichTable":
 
 
 def _print(chosen: ToyExperiment, record: dict[str, Any], console: "Console") -> None:
-    """Findings, tables, and the figures of the rest."""
+    """Print findings, tables, and the names of figures for the rest."""
     for sentence in record["findings"]:
         terminal.say(console, textwrap.fill(sentence, console.width, break_on_hyphens=False))
     for table in chosen.tables(record):

@@ -1,4 +1,4 @@
-"""The experiments: folders beside this file with a module `experiment`, each a command of `dph toy`."""
+"""Registry of experiments: folders with a module `experiment`, each a command of `dph toy`."""
 
 import importlib
 from pathlib import Path
@@ -6,22 +6,22 @@ from typing import Any
 
 from dph_theory.support.errors import choice
 
+# Folders with an experiment.
 NAMES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/experiment.py")))
-"""The folders found."""
 
 
 class ToyExperiment:
-    """What a folder's `__init__` exports, its modules loaded when they are used; its docstring is the help.
+    """Exports of a folder's `__init__`, loaded on demand; its docstring is the help text.
 
-    `run(config, seed=, progress=)` makes the record, `tables(record)` what is printed. OPTIONS are the
-    command's beside --json, --seed and --quick, of those in `cli.OPTIONS`; FIGURES show the rest.
+    `run(config, seed=, progress=)` computes the record, `tables(record)` the printed tables. OPTIONS
+    names the command's options of `cli.OPTIONS` beside --json, --seed and --quick; FIGURES names the
+    figures.
     """
 
     def __init__(self, name: str) -> None:
         choice("experiment", name, NAMES)
         self.package: Any = importlib.import_module(f"toy_lm.{name}")
-        self.is_resumable = "folder" in self.package.OPTIONS
-        """Whether it stores its finished runs in a folder, if it is given one."""
+        self.is_resumable = "folder" in self.package.OPTIONS  # Can finished runs be stored in a folder?
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
@@ -29,5 +29,5 @@ class ToyExperiment:
 
     @property
     def configuration(self) -> Any:
-        """The class `NameConfig` of the folder `name`, with a `quick` one."""
+        """The class `NameConfig` of the folder `name`, which has a `quick` variant."""
         return getattr(self.package, f"{self.name.title()}Config")

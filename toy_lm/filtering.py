@@ -1,10 +1,10 @@
-"""How far the locally filtered model is from the filtered model: brackets, JSON-like texts, arithmetic."""
+"""Distance from the locally filtered to the filtered model: brackets, JSON-like texts, arithmetic."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-import toy_lm  # Its names are loaded when they are used: the lengths need no engine.
+import toy_lm  # Loaded on demand: the lengths need no engine.
 
 from .grid import Row
 
@@ -14,7 +14,7 @@ MEASURES = ("filtering", "local", "local_to_filtered", "filtered_to_local")
 
 
 def grammar(name: str) -> "toy_lm.ValidityAutomaton":
-    """The automaton of a grammar of `GRAMMARS`; texts shorter than the word are padded with $."""
+    """Automaton of a grammar of `GRAMMARS`; texts shorter than the word are padded with $."""
     if name == "brackets":
         return toy_lm.balanced("()", "(", ")", depth=8)
     if name == "json":
@@ -31,10 +31,11 @@ def grammar(name: str) -> "toy_lm.ValidityAutomaton":
 
 
 def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int = 0) -> Row:
-    """The distances of one grammar, means over random Markov bases a of order one; exact for each, in nats.
+    """Distances of one grammar in nats, exact per base; means over random Markov bases a of order one.
 
-    filtering: -log A1 = KL(p_*||a), the least that filtering costs; local: KL(loc||a), which exceeds it by
-    local_to_filtered: KL(loc||p_*); filtered_to_local: KL(p_*||loc). loc is the locally filtered model.
+    filtering: -log A1 = KL(p_*||a), the minimal cost of filtering; local: KL(loc||a), which is larger by
+        local_to_filtered: KL(loc||p_*); filtered_to_local: KL(p_*||loc). loc is the locally filtered
+        model.
     """
     automaton = grammar(name)
     length = LENGTHS[name] if length is None else length

@@ -1,4 +1,4 @@
-"""One way to run a grid of settings: each once, reported as it ends, kept where there is a folder."""
+"""Runner for a grid of settings: each computed once, reported as it finishes, stored if there is a folder."""
 
 import hashlib
 import json
@@ -10,8 +10,7 @@ from dph_theory.support.journal import Journal, fill
 from dph_theory.support.progress import StageProgress
 from dph_theory.support.record import as_json, versions
 
-Row: TypeAlias = dict[str, Any]
-"""What one setting gave, as it is stored: its facts by name, without those that it has not."""
+Row: TypeAlias = dict[str, Any]  # Stored results of one setting by name, without missing ones.
 Job = TypeVar("Job")
 
 
@@ -24,12 +23,13 @@ def run_grid(
     folder: Path | None = None,
     packages: Sequence[str] = ("numpy", "torch"),
 ) -> list[Row]:
-    """make(job) of every job, in their order; done(finished, jobs) is called at once and as each one ends.
+    """Return make(job) of every job, in order; done(finished, jobs) is called at the start and after each
+    job.
 
-    `workers` processes make them. With a folder, made if need be, a row is kept there in a journal as soon as
-    it is whole, under a key of all that determines it: its job, and the versions of these packages. What is
-    kept is not made again, and an interruption lets the rows under way finish. ValueError and RefusedError
-    for a journal there that is none.
+        `workers` processes compute. With a folder, created if necessary, each finished row is written to a
+            journal there, under a key of everything that determines it: its job, and the versions of these
+            packages. Stored rows are not recomputed, and an interruption lets the rows in progress finish.
+            Raises ValueError or RefusedError if the file there is not a journal.
     """
     rows: Journal | dict[str, Row] = {}
     names = [str(number) for number in range(len(jobs))]

@@ -1,4 +1,4 @@
-"""What a policy retains of its base, where the probabilities of all answers are known."""
+"""Retention of the base by a policy, from the probabilities of all answers."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,11 @@ from dph_theory.numeric.elementary import Values
 
 
 class Retained(NamedTuple):
-    """Of each policy of a batch, a prompt each; every number is exact."""
+    """Exact values of each policy of a batch, one per prompt."""
 
-    rate: Values
-    """The pass rate pi(Y1), from which Pass@k follows."""
-    excess: Values
-    """KL(pi || base) beyond what the pass rate needs, in nats: the collapse meter."""
-    guarantee: Values
-    """exp(-KL(p_* || pi)), the least pass rate that the rehearsal loss vouches for."""
+    rate: Values  # The pass rate pi(Y1), which determines Pass@k.
+    excess: Values  # KL(pi || base) above the minimum at that pass rate, in nats.
+    guarantee: Values  # exp(-KL(p_* || pi)), the pass rate that the rehearsal loss guarantees.
 
 
 def retained_of_base(
@@ -25,7 +22,7 @@ def retained_of_base(
     base: Float[np.ndarray, "*#batch outcomes"],
     valid: Bool[np.ndarray, "*#batch outcomes"],
 ) -> Retained:
-    """What the policy retains of the base, given what is valid; ValueError as `dph_theory.excess_kl`."""
+    """Compare a policy with its base, given the valid outcomes; ValueError as in `dph_theory.excess_kl`."""
     return Retained(
         pass_rate(policy, valid),
         excess_kl(policy, base, valid).excess,

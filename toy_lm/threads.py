@@ -1,4 +1,4 @@
-"""Torch on one thread, for as long as tensors are small."""
+"""Single-threaded torch for small tensors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch runs on one thread within: small tensors gain nothing from more, and sums come in one order."""
+    """Run torch on one thread: small tensors gain nothing from more, and sums have a fixed order."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,10 +1,10 @@
-"""What finite training does: noise at a stationary policy, drift between correct answers, schedules of beta.
+"""Finite training: noise at a stationary policy, drift between correct answers, schedules of beta.
 
-A stationary policy (`dph_theory.stationary`) is where infinitely many steps of the expected gradient end.
-Here are the runs that people have: N answers a step, gradient steps of size eta *in logits*, and time tau =
+A stationary policy (`dph_theory.stationary`) is the limit of infinitely many steps of the expected gradient.
+This package describes actual runs: N answers per step, gradient steps of size eta *in logits*, and time tau =
 eta times steps. `drift_deviation` and `stationary_spread` are closed forms of first order in the noise;
 `flow` is the expected-gradient run itself, with any penalty, schedule of beta, baseline and sampler, and
-`decision` its closed cases. `training` (torch) carries the noise of each step of any training to its end.
+`decision` has its closed cases. `training` (torch) carries the noise of each step of any training to its end.
 """
 
 from .answers import BASELINES as BASELINES

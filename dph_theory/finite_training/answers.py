@@ -1,6 +1,6 @@
-"""Every answer of a tree, and what its update is: the coefficient of each token's log-probability.
+"""Every answer of a tree, and its update: the coefficient of each token's log-probability.
 
-Written once for arrays and for tensors: `xp` is numpy or torch.
+The functions are written once for arrays and tensors: `xp` is numpy or torch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,40 +12,36 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..losses.kl_terms import DESCENDING, KL_FORMS
 
-STORED = ("rehearsal", "kl_dpg")
-"""-log u on stored correct answers, beside the reward or alone."""
+STORED = ("rehearsal", "kl_dpg")  # -log u on stored correct answers, beside the reward or alone.
 FORMS = ("none", *DESCENDING, *STORED)
 """No penalty, a KL term by its name in `losses.kl_terms.KL_FORMS`, or a rehearsal."""
 Advantage = Callable[[Any, Any], Any]
-"""What is made of the rewards (..., answers) at the pass rate V (..., 1)."""
+"""An advantage maps the rewards (..., answers) at the pass rate V (..., 1) to values (..., answers)."""
 BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {"none": lambda v: 0 * v, "mean": lambda v: v, "one": lambda v: 0 * v + 1}
 )
-"""What is subtracted from a reward, at the pass rate V."""
+"""The number that is subtracted from a reward, as a function of the pass rate V."""
 
 
 class AnswerTokens(NamedTuple):
-    """The answers of up to T tokens out of V, each once: an ended one is padded with the end symbol."""
+    """All answers of up to T tokens out of V, each once; an ended answer is padded with the end symbol."""
 
-    answers: np.ndarray
-    """(answers, T), whole numbers: the place of each in a table (V, ..., V)."""
-    entries: np.ndarray
-    """(answers, T): where each token's log-probability stands in the tables joined to one vector."""
-    counted: np.ndarray
-    """(answers, T): whether the answer has that token, its end symbol counted."""
+    answers: np.ndarray  # (answers, T): index of each answer in a table (V, ..., V).
+    entries: np.ndarray  # (answers, T): index of each token in the vector of joined tables.
+    counted: np.ndarray  # (answers, T): is the token part of the answer, end symbol included?
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each answer."""
+        """Number of tokens of each answer."""
         return self.counted.sum(axis=1)
 
     def per_answer(self, table: np.ndarray) -> np.ndarray:
-        """A table's values, (..., V, ..., V) to (..., answers)."""
+        """Reshape a table from (..., V, ..., V) to (..., answers)."""
         return table[(..., *self.answers.T)]
 
 
 def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
-    """All answers of that tree."""
+    """Enumerate all answers of the tree."""
     answers = np.indices((tokens,) * length).reshape(length, -1).T
     ended = np.zeros(answers.shape, dtype=bool)
     if end is not None:
@@ -61,7 +57,7 @@ def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
 
 
 def joined(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """The logits of tables in one vector; a token of no mass keeps none: a finite logit stands for -inf."""
+    """Join the logits of tables to one vector; a token without mass gets a finite logit in place of -inf."""
     with np.errstate(divide="ignore"):
         return np.concatenate([np.maximum(np.log(table), -1e3).ravel() for table in tables])
 
@@ -78,13 +74,13 @@ def update(
     weight: Any = 1.0,
     drawn: Any = None,
 ) -> tuple[Any, Any]:
-    """The probability of each answer, and the coefficients of its tokens' log-probabilities.
+    """Probability of each answer, and the coefficients of its tokens' log-probabilities.
 
-    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. `verdicts`: the
-    rewards, (..., answers). weight: of each answer, (..., answers). drawn: the probabilities (..., answers)
-    that answers are drawn with, by default the policy's p. The whole answer's penalty is less its mean.
-    Returns these (..., answers) and c (..., answers, tokens); with stored answers, those of the rewards
-    alone.
+    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. `verdicts`: rewards,
+        (..., answers). weight: of each answer, (..., answers). drawn: probabilities with which answers
+        are sampled, (..., answers), by default the policy's p. The penalty of a whole answer is centred
+        by its mean. Returns these probabilities and c (..., answers, tokens); with stored answers, c of
+        the rewards alone.
     """
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base
@@ -100,5 +96,5 @@ def update(
 
 
 def reward_less(baseline: str) -> Advantage:
-    """The reward less a baseline, by its name in BASELINES."""
+    """Advantage that subtracts a baseline from the reward, by its name in BASELINES."""
     return lambda verdicts, pass_rate: verdicts - BASELINES[baseline](pass_rate)

@@ -1,9 +1,9 @@
-"""What policy gradients do to a single decision: the plain flow, its orbit and limit, and the natural one.
+"""Policy gradients on a single decision: the plain flow, its orbit and limit, and the natural gradient.
 
-The closed cases of `flow` without a penalty. A tabular softmax policy q ~ e^theta
-maximises E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
-(`orbit`) to the uniform distribution on the likeliest valid outcomes; the natural gradient passes through the
-tilted policies p_b at beta = 1/time to the filtered model. Policies, logits and masks are (batch, outcomes),
+These are the closed cases of `flow` without a penalty. A tabular softmax policy q ~ e^theta maximises E_q v
+from the base a; v is 1 on the correct set Y1 and 0 on Y0. The plain gradient follows a curve (`orbit`) to the
+uniform distribution on the likeliest correct outcomes; the natural gradient passes through the tilted
+policies p_b at beta = 1/time to the filtered policy. Policies, logits and masks have shape (batch, outcomes),
 times (batch,). Source: ours, entries `implicit_bias`.
 """
 
@@ -20,17 +20,16 @@ from ..support.errors import argument_error
 RUNGE_KUTTA_STEPS = 24
 """At time 10 a logit is off by about 1e-6."""
 
-Field: TypeAlias = Callable[[Values, Values], Values]
-"""(theta, valid) -> d theta/dt."""
+Field: TypeAlias = Callable[[Values, Values], Values]  # Maps (theta, valid) to d theta/dt.
 
 
 def softmax(theta: Values) -> Values:
-    """The policy e^theta / sum e^theta, shape (..., outcomes)."""
+    """Policy e^theta / sum e^theta, shape (..., outcomes)."""
     return normalised(np.exp(theta - add_axes(np.max(theta, axis=-1), 1)))
 
 
 def plain_gradient(theta: Scalars, valid: Mask) -> Values:
-    """The gradient of E_q v in logits, d theta_y/dt = q_y (v_y - E_q v), shape (..., outcomes).
+    """Gradient of E_q v in logits, d theta_y/dt = q_y (v_y - E_q v), shape (..., outcomes).
 
     Raises ValueError for logits that are not finite and for a verifier of another shape.
     """
@@ -48,7 +47,7 @@ def _logits(theta: Scalars) -> Values:
 
 
 def natural_gradient(theta: Scalars, valid: Mask) -> Values:
-    """The natural gradient of E_q v in logits, d theta_y/dt = v_y - E_q v; errors as in `plain_gradient`."""
+    """Natural gradient of E_q v in logits, d theta_y/dt = v_y - E_q v; errors as in `plain_gradient`."""
     theta = _logits(theta)
     valid = mask("valid", valid, theta)
     return valid - (softmax(theta) * valid).sum(axis=-1, keepdims=True)
@@ -57,7 +56,7 @@ def natural_gradient(theta: Scalars, valid: Mask) -> Values:
 def integrate(
     field: Field, base: Values, valid: Values, time: Values, steps: int = RUNGE_KUTTA_STEPS
 ) -> Values:
-    """The logits at a time, from log a at time 0, by the classical Runge-Kutta method."""
+    """Integrate the logits from log a at time 0 to `time` by the classical Runge-Kutta method."""
     theta, h = np.log(base), add_axes(time, 1) / steps
     for _ in range(steps):
         k1 = field(theta, valid)
@@ -69,11 +68,12 @@ def integrate(
 
 
 def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
-    """The plain gradient's policy where the likeliest valid outcome's e^-theta is `left` times 1/a.
+    """Policy on the plain gradient's path at which the likeliest correct outcome's e^-theta is `left` times
+    1/a.
 
-    With `left` in (0, 1], shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
-    and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the sum.
-    Raises ValueError where all outcomes are valid, or none is.
+        `left` in (0, 1] has shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
+        and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the
+        sum. Raises ValueError unless some outcomes are valid and some are not.
     """
     base = distribution("base", base)
     valid = mask("valid", valid, base, both=True)
@@ -91,9 +91,9 @@ def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
 
 
 def _balancing_shift(base: Values, gained: Values) -> Values:
-    """The s0 >= 0 with sum_{Y0} log(1 + s0 a_y) = gained, shape (..., 1); the sum rises in s0."""
+    """Solve sum_{Y0} log(1 + s0 a_y) = gained for s0 >= 0, shape (..., 1); the sum increases in s0."""
     top = base.max(axis=-1, keepdims=True)
-    # The largest term is at most the sum: in z = log(1 + s0 top), where the sum is convex, a start is above.
+    # The largest term is at most the sum: the start is above in z = log(1 + s0 top), where the sum is convex.
     relative, gained = base / top, gained[..., 0]
 
     def step(z: Values) -> Values:
@@ -105,7 +105,7 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
 
 
 def uniform_on_likeliest(base: Scalars, valid: Mask) -> Values:
-    """The limit of the plain gradient: uniform on argmax_{Y1} a, of a base or of its weights."""
+    """Limit of the plain gradient: uniform on argmax_{Y1} a, for a base or its weights."""
     base = finite("base", base)
     if (base < 0).any():
         raise argument_error("base", base, "weights of at least 0")

@@ -1,6 +1,7 @@
-"""How far sampling drives correct answers apart: without a KL while training, and at a stationary policy.
+"""Drift between correct answers by sampling noise: while training without a KL, and at a stationary policy.
 
-s is the log ratio of two correct answers that are equally likely in the base: 0 in the expected-gradient run.
+s is the log-ratio of two correct answers that are equally likely in the base; s = 0 in the expected-gradient
+run.
 """
 
 import warnings
@@ -31,16 +32,15 @@ from .answers import BASELINES
 from .flow import rising_times
 
 SATURATED = 0.25
-"""Where `saturation` is more, the first order in the noise has been seen to be a quarter off."""
+"""Above this `saturation` the first order in the noise is off by about a quarter."""
 _PANELS, _NODES = 24, 12
-"""Of Gauss and Legendre's rule along the log odds: the integrands are analytic, and all digits correct."""
-_CENTRED = ("sequence_kl", "k3")
-"""Forms whose penalty is, at the stationary policy, nothing, or one number that the baseline takes off."""
+"""Gauss-Legendre rule along the log odds: the integrands are analytic, and all digits are correct."""
+_CENTRED = ("sequence_kl", "k3")  # The baseline removes their stationary penalty.
 _STATIONARY_FORMS = tuple(form for form in DESCENDING if form != "future_kl")
 
 
 class SmallNoiseWarning(UserWarning):
-    """A number of first order in the noise, where the noise is not small."""
+    """A first-order number whose noise is not small."""
 
 
 def drift_deviation(
@@ -54,17 +54,17 @@ def drift_deviation(
     baseline: str = "mean",
     group_size: int | None = None,
 ) -> Values:
-    """The std of s over seeds when a run without a KL has brought the pass rate to `reached`.
+    """Std of s over seeds when a run without a KL has brought the pass rate to `reached`.
 
-    Var s = (2 eta g/N) O_T^{2g} int V^{-1-2g} (1-V)^{2g-2} (1-c(V))^2 dV from A1 to V_T, g = n0/(n0+K),
-    O = V/(1-V): the first hits decide. The speed is the same for every baseline.
+    Var s = (2 eta g/N) O_T^{2g} int V^{-1-2g} (1-V)^{2g-2} (1-c(V))^2 dV from A1 to V_T, g = n0/(n0+K), O
+    = V/(1-V): the first correct samples decide. The speed is the same for every baseline.
 
-    Parameters: base_rate A1 < reached V_T in (0, 1); valid K >= 2 equally likely correct answers and invalid
-    n0 >= 1 incorrect ones; step eta > 0 in logits; answers N a step; the baseline c that is subtracted from
-    rewards, "none" (0), "mean" (V) or "one" (1). With group_size G, which divides N, advantages are those of
-    GRPO, std-normalised by the group. Shapes broadcast. Returns the std, of first order in the noise. Raises
-    ValueError for numbers out of range. Warns by `SmallNoiseWarning` where `saturation` of an answer exceeds
-    SATURATED.
+    Parameters: base_rate A1 < reached V_T in (0, 1); valid K >= 2 equally likely correct answers and
+        invalid n0 >= 1 incorrect ones; step eta > 0 in logits; answers N per step; the baseline c that is
+        subtracted from rewards, "none" (0), "mean" (V) or "one" (1). With group_size G, which divides N,
+        advantages are those of GRPO, std-normalised by the group. Shapes broadcast. Returns the std, to
+        first order in the noise. Raises ValueError for numbers out of range. Emits a `SmallNoiseWarning`
+        if `saturation` exceeds SATURATED.
 
     >>> float(drift_deviation(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(6))
     0.150699
@@ -97,12 +97,12 @@ def drift_deviation(
 def excess_by_noise(
     base_rate: Scalars, reached: Scalars, *, valid: Scalars, invalid: Scalars, step: Scalars, answers: Scalars
 ) -> Values:
-    """The excess KL that sampling noise alone adds without a KL by the pass rate reached, mean over seeds.
+    """Mean over seeds of the KL above the minimum that sampling noise alone adds, without a KL penalty.
 
-    Of the KL beyond what the pass rate costs, V times that between the correct answers' shares: to second
-    order V (1 - 1/K)/4 Var s; at most V log K, where one of K equal answers has all, since the first order of
-    Var s has no bound. An objective that keeps the base's proportions causes only what exceeds it. Arguments,
-    errors and warnings as in `drift_deviation`; 0 where the rate has not risen.
+    This KL is V times the KL between the correct answers' shares: to second order V (1 - 1/K)/4 Var s. It
+    is capped at V log K, where one of K equal answers has all mass, because the first order of Var s has
+    no bound. An objective that preserves the base's proportions causes only the rest. Arguments, errors
+    and warnings are those of `drift_deviation`; 0 if the pass rate has not risen.
 
     >>> float(excess_by_noise(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255
@@ -127,20 +127,22 @@ def pass_rate_along(
     group_size: int | None = None,
     scale: str = "none",
 ) -> np.ndarray:
-    """The pass rate along the expected-gradient run of a decision whose correct answers are equally likely.
+    """Pass rate along the expected-gradient run of a decision with equally likely correct (and incorrect)
+    answers.
 
-    The incorrect ones too. In log odds z of V: dz/dtau = V (1-V) (1/K + 1/n0) (alpha_G(V) - beta
-    (h(u_correct) - h(u_incorrect))), h = log u of the reverse KL and 1 - 1/u of the forward KL, whose
-    gradient plain k3 has.
+        In log odds z of V: dz/dtau = V (1-V) (1/K + 1/n0) (alpha_G(V) - beta (h(u_correct) -
+            h(u_incorrect))), h = log u for the reverse KL and 1 - 1/u for the forward KL (the gradient of k3
+            without importance weight).
 
-    Parameters: base_rate in (0, 1); times, steps times the effective logit step, rising from 0; valid K and
-    invalid n0 answers; beta >= 0 and its divergence; with group_size, what advantages are divided by
-    (`stationary.SCALES`), else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
+        Parameters: base_rate in (0, 1); times, steps times the effective logit step, increasing from 0; valid
+            K and invalid n0 answers; beta >= 0 and its divergence; with group_size, `scale` is the
+            advantages' divisor (`stationary.SCALES`), else alpha = 1. Returns V at the times. Raises
+            ValueError for numbers out of range.
 
-    >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
-    array([0.3  , 0.849])
+        >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
+        array([0.3  , 0.849])
 
-    Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
+        Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
     """
     base = float(open_rate("base_rate", base_rate))
     integers("valid", valid, at_least=1), integers("invalid", invalid, at_least=1)
@@ -165,7 +167,7 @@ def pass_rate_along(
 
 
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
-    """The nodes between two numbers and their weights, on a last axis."""
+    """Nodes between two numbers and their weights, on a last axis."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)
     unit = (np.arange(_PANELS)[:, None] + (points + 1) / 2).ravel() / _PANELS
     length = add_axes(stop - start, 1)
@@ -173,7 +175,7 @@ def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
 
 
 def _normalised(pass_rate: Values, group_size: int, answers: Values, baseline: str) -> Values:
-    """E[A^2 | v=1]/alpha_G (1 + e^z), A the advantage of GRPO."""
+    """E[A^2 | v=1]/alpha_G (1 + e^z) for GRPO's advantage A."""
     integers("group_size", group_size, at_least=2)
     uneven = np.asarray(answers) % group_size != 0
     if uneven.any():
@@ -183,7 +185,7 @@ def _normalised(pass_rate: Values, group_size: int, answers: Values, baseline: s
         raise argument_error("baseline", baseline, "'mean' with group_size: the group's mean is subtracted")
     correct = np.arange(group_size)
     right, size = correct + 1, group_size
-    # A correct answer's advantage where so many of the others are correct; 0 in a group of equal rewards.
+    # Advantage of a correct answer for each number of other correct answers; 0 in a group of equal rewards.
     spread = np.sqrt(np.maximum(right * (size - right), 0) / (size * (size - 1)))
     squared = np.divide((1 - right / size), spread, out=np.zeros(size), where=spread > 0) ** 2
     mean_square = (success_weights(size - 1, pass_rate) * squared).sum(axis=-1)
@@ -193,16 +195,17 @@ def _normalised(pass_rate: Values, group_size: int, answers: Values, baseline: s
 def stationary_spread(
     base_rate: Scalars, beta: Scalars, *, form: str, step: Scalars, answers: Scalars
 ) -> Values:
-    """The std that s keeps at a stationary policy, at a constant step; a single decision.
+    """Std over seeds of s at a stationary policy, at a constant step; for a single decision.
 
-    "sequence_kl" and "k3": 0, whatever the step (k3 but for the sampling of its own baseline, of order 1/N).
-    "k2", "k3_corrected": the penalty in the loss is not centred, and the variance is eta b KL(p_b || a)^2/N.
-    Std-normalised by the group, KL in the reward keeps advantages of size one on differences that vanish:
-    its spread falls with no number of groups, and no form here describes it.
+    "sequence_kl" and "k3": 0 at every step (for k3 up to the sampling of its own baseline, of order 1/N).
+    "k2" and "k3_corrected": the penalty in the loss is not centred, and the variance is eta b KL(p_b ||
+    a)^2/N. With std-normalised groups and the KL in the reward, vanishing differences still get
+    advantages of size one: that spread does not fall with the number of groups, and no form here
+    describes it.
 
-    Parameters: base_rate A1 in (0, 1); beta > 0; form, as in `experiment small-llama`; step > 0 in logits;
-    answers N a step. Shapes broadcast. Returns the std. Raises ValueError for another form and for numbers
-    out of range.
+    Parameters: base_rate A1 in (0, 1); beta > 0; form, as in `experiment small-llama`; step > 0 in
+        logits; answers N per step. Shapes broadcast. Returns the std. Raises ValueError for another form
+        and for numbers out of range.
 
     >>> float(stationary_spread(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
     0.13481
@@ -218,20 +221,20 @@ def stationary_spread(
 
 
 def _stationary_kl(base_rate: Values, beta: Values) -> Values:
-    """KL(p_b || a), to its last digits for large beta too: of order 1/beta^2, while mu rounds to A1."""
+    """KL(p_b || a), accurate also for large beta, where it is of order 1/beta^2 and mu rounds to A1."""
     gain = np.minimum(1 / beta, 1.0)
     masses = np.stack([base_rate + 0 * gain, 1 - base_rate + 0 * gain], axis=-1)
-    # log u of correct and of incorrect answers, each without a difference of near numbers.
+    # log u of correct and of incorrect answers, both without a difference of near numbers.
     log_u = -np.log1p(masses[..., ::-1] * np.expm1(np.stack([-gain, gain], axis=-1)))
     near = (masses * REVERSE_KL.on_log_ratio(log_u, gauge="normalised").value).sum(axis=-1)
     return np.where(beta > 1, near, kappa(mu_from_beta(base_rate, beta), base_rate))
 
 
 def saturation(deviation: Scalars) -> Values:
-    """By which share the first order is too large, about: 1 - tanh(d)/d at the std d of s.
+    """Approximate share by which the first order is too large: 1 - tanh(d)/d at the std d of s.
 
-    A log ratio cannot move an answer's share beyond 0 or 1. Simulated drifts fall short of predicted ones by
-    5% where this is .09, by 25% where it is .30. Source: ours, entries `sampling_noise`.
+    A log-ratio cannot move an answer's share beyond 0 or 1. Simulated drifts are 5% below predicted ones
+    where this value is .09, and 25% below where it is .30. Source: ours, entries `sampling_noise`.
     """
     deviation = np.asarray(real("deviation", deviation, at_least=0), dtype=float)
     safe = np.where(deviation == 0, 1.0, deviation)
@@ -239,7 +242,7 @@ def saturation(deviation: Scalars) -> Values:
 
 
 def trusted(deviation: Values) -> Any:
-    """The std, with a `SmallNoiseWarning` where the first order in the noise is too large."""
+    """Return the std, with a `SmallNoiseWarning` if the first order in the noise is too large."""
     most = float(np.max(saturation(deviation), initial=0.0))
     if most > SATURATED:
         words = f"the noise is not small: the first order may be {most:.0%} too large"

@@ -1,4 +1,4 @@
-"""The expected-gradient run: the flow of next-token logits with any penalty, schedule of beta and sampler."""
+"""Expected-gradient run: the flow of next-token logits with any penalty, schedule of beta and sampler."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,14 +15,12 @@ from ..support.errors import argument_error, choice
 from .answers import BASELINES, FORMS, STORED, Advantage, answer_tokens, joined, reward_less, update
 from .rollouts import ON_POLICY, Rollouts
 
-Schedule: TypeAlias = float | Callable[[float], float]
-"""beta, or beta as a function of the time."""
-MOST = 1e6
-"""Times and betas are below it: by then a flow has ended, and stiffness beyond it is no training."""
+Schedule: TypeAlias = float | Callable[[float], float]  # beta, or beta as a function of time.
+MOST = 1e6  # Bound of times and betas: a flow has converged by then, and stiffness beyond it is no training.
 
 
 def at_time(beta: Schedule, time: float) -> float:
-    """beta at that time; ValueError for one that is negative or no number."""
+    """Return beta at that time; ValueError if beta is negative or not a number."""
     try:
         value = beta(time) if callable(beta) else beta
     except TypeError as error:
@@ -31,7 +29,7 @@ def at_time(beta: Schedule, time: float) -> float:
 
 
 def rising_times(times: Scalars) -> np.ndarray:
-    """The times, if they rise from 0 or later."""
+    """Return the times if they increase from 0 or later."""
     moments = np.asarray(real("times", times, at_least=0, below=MOST), dtype=float)
     if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0).any():
         raise argument_error("times", times, "a sequence of times that rise, at least one")
@@ -53,19 +51,19 @@ def flow(
     rollouts: Rollouts = ON_POLICY,
     step: float | None = None,
 ) -> list[list[np.ndarray]]:
-    """The policy's next-token tables at increasing times, each prefix with logits of its own.
+    """Next-token tables of the policy at increasing times, with separate logits for each prefix.
 
-    d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal, of
-    E_{p_*} log pi for KL-DPG. A network under gradient descent moves so up to a factor of time, while its
-    kernel changes little. A beta that falls slowly keeps a run near each stationary policy on its way.
+    d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal,
+    of E_{p_*} log pi for KL-DPG. A network follows this path up to a factor of time while its kernel
+    changes little; a slowly falling beta leads along the stationary policies.
 
-    Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
-    tables begun from, by default the base; end, the symbol after which only itself follows; reward False
-    leaves the rewards out; per_answer_mean weighs an answer's tokens by 1/length: only there, or with other
-    rollouts, does the baseline, a name of BASELINES, make a difference; rollouts, what answers are sampled
-    from, by default the policy itself; step, gradient steps of that size in the place of their limit, which a
-    sampler that jumps, and old answers, need. A single decision is one table. Returns the tables at each
-    time. Raises ValueError for what is no such tree, form or schedule.
+    Parameters: base, one table per position, (V, ..., V); valid (V, ..., V); times increasing from 0;
+        start, the initial tables, by default the base; end, the symbol after which only itself follows;
+        reward False drops the rewards; per_answer_mean weighs an answer's tokens by 1/length: only then,
+        or with other rollouts, the baseline (a name of BASELINES) matters; rollouts, the source of
+        answers, by default the policy; step, gradient steps of that size in place of their limit, needed
+        for a sampler that jumps and for old answers. A single decision is one table. Returns the tables
+        at each time. Raises ValueError for an invalid tree, form or schedule.
 
     >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
     >>> policy.round(4)
@@ -101,7 +99,7 @@ def flow(
 
 
 def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
-    """The logits at the times, of gradient steps on answers of the policy so many steps ago."""
+    """Yield the logits at the times, by gradient steps on answers of a policy some steps older."""
     depth = run.rollouts.stale + 1
     path, taken = deque([theta] * depth, maxlen=depth), 0
     for time in times:
@@ -112,7 +110,7 @@ def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: flo
 
 
 class _TabularRun:
-    """The expected update of every prefix's logits: the logits of all tables are joined to one vector."""
+    """Expected update of every prefix's logits; the logits of all tables are joined to one vector."""
 
     def __init__(
         self,
@@ -139,22 +137,21 @@ class _TabularRun:
             self.stored = tokens.per_answer(target)
 
     def policy(self, theta: np.ndarray) -> list[np.ndarray]:
-        """The next-token tables."""
         cuts = np.cumsum([table.size for table in self.base])[:-1]
         pairs = zip(np.split(theta, cuts), self.base, strict=True)
         return [softmax(part.reshape(table.shape), axis=-1) for part, table in pairs]
 
     def _rows(self, vector: np.ndarray) -> np.ndarray:
-        """A vector of all tables' entries as (prefixes, V)."""
+        """Reshape a vector of all tables' entries to (prefixes, V)."""
         return vector.reshape(-1, self.base[0].shape[-1])
 
     def _log_policy(self, theta: np.ndarray) -> np.ndarray:
-        """The log-probability of each answer's tokens, (answers, tokens)."""
+        """Log-probability of each answer's tokens, (answers, tokens)."""
         log_tables = log_softmax(self._rows(theta), axis=-1).ravel()
         return np.where(self.tokens.counted, log_tables[self.tokens.entries], 0.0)
 
     def slope(self, time: float, theta: np.ndarray, old: np.ndarray | None = None) -> np.ndarray:
-        """The update at the logits, on answers of the policy at others."""
+        """Expected update at logits `theta`, on answers sampled at logits `old`."""
         old = theta if old is None else old
         beta, log_policy, log_drawn = at_time(self.beta, time), self._log_policy(theta), self._log_policy(old)
         log_rewarded = log_drawn if self.form in ("sequence_kl", "future_kl") else log_policy

@@ -1,4 +1,4 @@
-"""Whence answers are drawn, if not from the policy itself: another sampler, an older policy, fewer."""
+"""Sources of answers other than the policy itself: another sampler, an older policy, fewer answers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ..stationary.token import Tables
 from ..support.errors import argument_error, choice
 
 Sampler: TypeAlias = Callable[[list[np.ndarray]], Tables]
-"""From the policy's next-token tables to those that answers are drawn from."""
+"""A sampler maps the policy's next-token tables to those from which answers are drawn."""
 CORRECTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
     {
         "none": lambda log_ratio: 0 * log_ratio,
@@ -22,21 +22,22 @@ CORRECTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType
         "sequence": lambda log_ratio: 0 * log_ratio + log_ratio.sum(axis=-1, keepdims=True),
     }
 )
-"""By what trainers multiply a token's term for another sampler: the log of policy over sampler, of it or of
-all its answer's tokens, (answers, tokens)."""
+"""Factor by which trainers correct a token's term for another sampler: the log of policy over sampler, for
+the token or summed over its answer, (answers, tokens).
+"""
+# Bound of a log-ratio: the weight of a token that the sampler excludes is unusable, but finite.
 _LARGEST = 600.0
-"""Of a log ratio: where a sampler leaves a token out its weight is of no use, but finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """What a run's answers are sampled from, and their weights; ValueError for another correction, cap, age.
+    """Source of a run's answers, and the answers' weights; ValueError for an unknown correction, cap or age.
 
-    sampler: a function of the policy's tables, such as `truncated` with its settings. correction, one of
-    CORRECTIONS, at most `cap`, multiplies the gradient of an answer's tokens, the penalty's too if
-    corrects_penalty (TRL's of vLLM leaves it out). stale: how many steps the policy that answered, and that a
-    KL in the reward is of, is behind. weights: a number an answer, (V, ..., V), such as 0 for those that are
-    masked. Source: ours, entries `samplers`.
+    sampler: function of the policy's tables, such as `truncated` with its settings. correction: one of
+        CORRECTIONS, at most `cap`; it multiplies the gradient of an answer's tokens, and the penalty's
+        too if corrects_penalty (TRL's for vLLM leaves the penalty out). stale: steps by which the policy
+        that answered, and against which a KL in the reward is taken, is behind. weights: one number per
+        answer, (V, ..., V), such as 0 for masked answers. Source: ours, entries `samplers`.
     """
 
     sampler: Sampler | None = None
@@ -51,11 +52,11 @@ class Rollouts:
         real("cap", self.cap, above=0), integers("stale", self.stale, at_least=0)
 
     def importance_weights(self, log_ratio: np.ndarray) -> np.ndarray:
-        """What tokens' gradients are multiplied by, (answers, tokens), from log policy over sampler."""
+        """Factors of the tokens' gradients, (answers, tokens), from log policy over sampler."""
         return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _LARGEST)), self.cap)
 
     def answer_weights(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The weights, checked; ValueError for another shape."""
+        """Check the weights; ValueError for another shape."""
         weights = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
         if weights.shape != shape:
             raise argument_error("weights.shape", weights.shape, f"one weight an answer, {shape}")
@@ -63,15 +64,15 @@ class Rollouts:
 
 
 ON_POLICY = Rollouts()
-"""From the policy itself."""
 
 
 def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
-    """The effective logit step from which a run on rollouts k updates old no longer converges to p_beta.
+    """Effective logit step above which a run on rollouts k updates old no longer converges to p_beta.
 
-    KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near p_beta, L = beta (diag p - p p^T),
-    which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the stationary policy is the same.
-    Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...).
+    One decision, KL in the reward: near p_beta x_{t+1} = x_t - eta L x_{t-k} with L = beta (diag p - p
+        p^T), which decays iff eta lambda_max(L) < 2 sin(pi/(4k+2)). The stationary policy is the same at
+        every age. Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns
+        eta, (...).
 
     >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
     array([14.505,  2.519])

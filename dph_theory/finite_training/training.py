@@ -1,9 +1,9 @@
-"""The spread over seeds of any differentiable training, from one expected-gradient run: its adjoint.
+"""Spread over seeds of any differentiable training, from one expected-gradient run by its adjoint.
 
 With theta_{t+1} = theta_t + eta g_t, Var s(theta_T) = sum_t eta^2 lambda_t^T C_t lambda_t to first order in
-the noise, C_t the covariance of one step's gradient, lambda_T = grad s and lambda_t = lambda_{t+1} + eta
-(Hessian) lambda_{t+1}: one product with a Hessian a step. With Adam the state is (theta, m, v), and v is
-driven by E g^2 = g^2 + diag C. No constant is free.
+the noise, where C_t is the covariance of one step's gradient, lambda_T = grad s, and lambda_t = lambda_{t+1}
++ eta (Hessian) lambda_{t+1}: one product with a Hessian per step. With Adam the state is (theta, m, v), and v
+is driven by E g^2 = g^2 + diag C. No constant is fitted.
 """
 
 import math
@@ -22,21 +22,21 @@ from ..support.record import readable
 OPTIMISERS = ("sgd", "adam")
 State: TypeAlias = tuple[Tensor, ...]
 LogProbs: TypeAlias = Callable[[torch.nn.Module], Tensor]
-"""The log-probabilities of all answers, or of all entries of next-token tables, (entries,)."""
-Measure: TypeAlias = Callable[[Tensor], Tensor]
-"""A scalar of the log-probabilities."""
+"""Log-probabilities of all answers, or of all entries of next-token tables, (entries,)."""
+Measure: TypeAlias = Callable[[Tensor], Tensor]  # A scalar function of the log-probabilities.
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 
 
 class Draws(NamedTuple):
-    """What one answer adds to the expected update, each a tensor differentiable in the log-probabilities.
+    """Contribution of one answer to the expected update, as tensors differentiable in the log-probabilities.
 
-    A step draws from each of the rows independently. p: (rows, answers), each row sums to 1; entries: (rows,
-    answers, tokens), whole numbers, the entries that an answer's tokens are; c: (rows, answers, tokens), what
-    multiplies their gradients, 0 for padding. For an advantage that is not a function of the answer alone:
-    weight, shaped like c, multiplies advantages in it; variance, (rows, answers), of the advantage given its
-    answer (a verifier's errors, the rewards of the others of a group); shared, (rows, answers), whose mean
-    squared is added, as of two answers of a group each is in the other's baseline (`group_baseline`).
+    A step draws independently from each row. p: (rows, answers), each row sums to 1; entries: (rows,
+        answers, tokens), indices of an answer's tokens; c: (rows, answers, tokens), factors of their
+        gradients, 0 for padding. For an advantage that depends on more than the answer: weight, shaped
+        like c, multiplies the advantage's part of c; variance, (rows, answers), of the advantage given
+        its answer (errors of a verifier, rewards of the others of a group); shared, (rows, answers),
+        whose mean squared is added, because each of two answers of a group is in the other's baseline
+        (`group_baseline`).
     """
 
     p: Tensor
@@ -48,23 +48,22 @@ class Draws(NamedTuple):
 
 
 def group_baseline(p: Tensor, rewards: Tensor, other_answers: float) -> tuple[Tensor, Tensor]:
-    """What a baseline from the answers' own group adds to the noise: `Draws.variance` and `.shared`.
+    """Noise that a baseline from the answers' own group adds: `Draws.variance` and `.shared`.
 
-    p, rewards: (rows, answers). A group of G, each reward less the mean of the others', has the gradient
-    sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards less their expectation, s the scores. The
-    second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) / (G-1), with
-    `other_answers` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
+    p, rewards: (rows, answers). A group of G, each reward minus the mean of the others', has the gradient
+        sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards minus their expectation, s the scores.
+        The second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) /
+        (G-1), with `other_answers` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
     """
     centred = rewards - (p * rewards).sum(-1, keepdim=True)
     return (p * centred.square()).sum(-1, keepdim=True) / other_answers, centred / math.sqrt(other_answers)
 
 
-Update: TypeAlias = Callable[[Tensor, int], Draws]
-"""Of the log-probabilities and the step."""
+Update: TypeAlias = Callable[[Tensor, int], Draws]  # Maps the log-probabilities and the step to draws.
 
 
 def decision_update(coefficients: Callable[[Tensor], Tensor]) -> Update:
-    """The update of single decisions: what multiplies each answer's gradient, c(p), all (answers,)."""
+    """Update of single decisions with gradient factors c(p), all of shape (answers,)."""
 
     def draws(log_probs: Tensor, step: int) -> Draws:
         p = log_probs.exp()
@@ -74,7 +73,7 @@ def decision_update(coefficients: Callable[[Tensor], Tensor]) -> Update:
 
 
 class SeedSpread(NamedTuple):
-    """The std of a measure over seeds, and the end of the expected-gradient run: measure, step, answers."""
+    """Std of a measure over seeds, and the end of the expected-gradient run: measure, step, answers."""
 
     deviation: float
     measure: float
@@ -99,18 +98,19 @@ def spread_over_seeds(
     checkpoint: int = 32,
     refresh: int = 1,
 ) -> SeedSpread:
-    """How far a measure spreads over seeds that draw `batch` answers a step, to first order in the noise.
+    """Std over seeds of a measure, if each step draws `batch` answers, to first order in the noise.
 
-    Parameters: model, whose parameters are trained and left as they are; log_probs of all answers, or of all
-    entries of its tables; update, its `Draws` (`decision_update` of single decisions); batch, answers of each
-    row a step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of the step;
-    steps at most, or fewer where `until`, a scalar of the log-probabilities, passes 0: every seed stops there
-    at a step of its own, and the measure is that at the passing. optimiser "sgd" or "adam" (as torch's,
-    without weight decay). Every `checkpoint`-th state is stored, others are computed again, which takes one
-    more forward run. refresh: Adam's second moment is driven by the gradient's variance, which is computed
-    anew every so many steps; above 1 its own slope is left out, and a step is some ten times as fast.
-    Returns the std, the measure, the steps and the log-probabilities at the end.
-    Raises ValueError for arguments out of range. Source: ours, entries `sampling_noise`.
+    Parameters: model, whose parameters are trained and then restored; log_probs of all answers, or of all
+        entries of its tables; update, its `Draws` (`decision_update` for single decisions); batch,
+        answers of each row per step; measure, a scalar of the log-probabilities; learning_rate, a number
+        or a function of the step; steps at most, or fewer if `until`, a scalar of the log-probabilities,
+        crosses 0: every seed stops there at its own step, and is measured at the crossing. optimiser
+        "sgd" or "adam" (torch's, without weight decay). Every `checkpoint`-th state is stored and the
+        others are recomputed, which takes one more forward run. refresh: the gradient's variance, which
+        drives Adam's second moment, is recomputed every so many steps; above 1 its own slope is
+        neglected, and a step is some ten times as fast. Returns the std, the measure, the steps and the
+        log-probabilities at the end. Raises ValueError for arguments out of range. Source: ours, entries
+        `sampling_noise`.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     integers("batch", batch, at_least=1)
@@ -126,9 +126,9 @@ def spread_over_seeds(
 
 
 class SpreadAlong(NamedTuple):
-    """The stds of several measures over seeds, the steps taken and the log-probabilities at the end.
+    """Stds of several measures over seeds, the number of steps and the log-probabilities at the end.
 
-    `other_deviations`: the same under other noise, by its name and the measure's.
+    `other_deviations`: stds under other noise, by the name of the noise and of the measure.
     """
 
     deviations: Mapping[str, float]
@@ -146,12 +146,10 @@ def spread_along(
     checkpoint: int = 32,
     other_updates: Mapping[str, Update] | None = None,
 ) -> SpreadAlong:
-    """`spread_over_seeds` of several measures of one training, by name; of none, the run's end alone.
+    """`spread_over_seeds` for several measures of one training, by name; without measures only the run's end.
 
-    `other_updates`: of the same expectation and other noise, as of other baselines, by name: all share one
-    expected-gradient run and its adjoint.
-
-    Source: ours, entries `sampling_noise`.
+    `other_updates` have the same expectation and other noise, for example other baselines, by name: all
+        share one expected-gradient run and its adjoint. Source: ours, entries `sampling_noise`.
     """
     checkpoints: dict[int, State] = {}
     last: list[State] = []
@@ -194,7 +192,7 @@ def _deviations(variances: Mapping[tuple[str, str], float], noise: str) -> dict[
 def _at_passing(
     measure: Measure, until: Measure, run: "DifferentiableTraining", before: State, after: State
 ) -> Measure:
-    """The measure less what it gains along the path: a seed that is ahead stops earlier."""
+    """Subtract from the measure its gain along the path, because a seed that is ahead stops earlier."""
     begun, ended = run.log_probs(before[0]), run.log_probs(after[0])
     slope = float((measure(ended) - measure(begun)) / (until(ended) - until(begun)))
     return lambda log_p: measure(log_p) - slope * until(log_p)
@@ -205,7 +203,7 @@ def _constant(rate: float) -> Callable[[int], float]:
 
 
 class DifferentiableTraining:
-    """The expected-gradient run and its adjoint, on a flat vector of parameters."""
+    """Expected-gradient run and its adjoint, on a flat vector of parameters."""
 
     def __init__(
         self,
@@ -224,30 +222,31 @@ class DifferentiableTraining:
         self.variances: dict[int, Tensor] = {}
 
     def start(self) -> State:
-        """The parameters, and Adam's moments."""
+        """Initial parameters, and Adam's moments."""
         theta = torch.cat([part.reshape(-1) for part in self.named.values()])
         return (theta, torch.zeros_like(theta), torch.zeros_like(theta)) if self.adam else (theta,)
 
     def parameters(self, theta: Tensor) -> dict[str, Tensor]:
-        """The vector as the model's parameters by name."""
+        """Split the vector into the model's parameters by name."""
         parts = zip(self.named.items(), torch.split(theta, self.sizes), strict=True)
         return {name: part.view(like.shape) for (name, like), part in parts}
 
     def log_probs(self, theta: Tensor) -> Tensor:
-        """The log-probabilities under these parameters."""
+        """Log-probabilities at these parameters."""
         values = {f"model.{name}": value for name, value in self.parameters(theta).items()}
         return functional_call(self.called, values, ())
 
     def gradient(self, theta: Tensor, at: int) -> Tensor:
-        """The expected gradient, differentiable once more."""
+        """Expected gradient, differentiable once more."""
         log_p, backward = vjp(self.log_probs, theta)[:2]
         draws = self.update(log_p, at)
         return backward(_weights(log_p, draws, draws.p[..., None] * draws.c))[0]
 
     def drawn(self, state: State, at: int, generator: torch.Generator) -> State:
-        """One step on sampled answers: the noise itself, not its first order.
+        """Take one step on sampled answers: the noise itself, not its first order.
 
-        What comes by chance with an answer (`Draws.variance`) is normal; `Draws.shared` is left out.
+        The random part of an answer's advantage (`Draws.variance`) is normal; `Draws.shared` is left
+        out.
         """
         with torch.no_grad():
             log_p, backward = vjp(self.log_probs, state[0])[:2]
@@ -263,12 +262,12 @@ class DifferentiableTraining:
             return tuple(part.detach() for part in after)
 
     def variance(self, theta: Tensor, at: int) -> Tensor:
-        """The variance of each parameter's gradient over the draws of a step."""
+        """Variance of each parameter's gradient over the draws of a step."""
         slopes = jacrev(self.log_probs)(theta)
         return self._over_draws(self.update(self.log_probs(theta), at), slopes)
 
     def _over_draws(self, draws: Draws, slopes: Tensor) -> Tensor:
-        """The variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
+        """Variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
         variance = torch.zeros_like(slopes[0])
         for row, (p, entries) in enumerate(zip(draws.p, draws.entries, strict=True)):
 
@@ -303,7 +302,7 @@ class DifferentiableTraining:
         return self._optimiser_step(state, gradient, square, at)
 
     def _optimiser_step(self, state: State, gradient: Tensor, square: Tensor, at: int) -> State:
-        """The optimiser's step by a gradient, and by what Adam's second moment is driven with."""
+        """Take the optimiser's step by a gradient and a value that drives Adam's second moment."""
         if not self.adam:
             return (state[0] + self.rate(at) * gradient,)
         theta, m, v = state
@@ -314,12 +313,12 @@ class DifferentiableTraining:
         return theta + self.rate(at) * (m / (1 - first ** (at + 1))) / size, m, v
 
     def step(self, state: State, at: int) -> State:
-        """One step of the expected gradient."""
+        """Take one step of the expected gradient."""
         with torch.no_grad():
             return tuple(part.detach() for part in self._noisy_step(state, torch.zeros_like(state[0]), at))
 
     def back(self, state: State, adjoint: State, at: int) -> tuple[State, Tensor, Tensor]:
-        """The adjoint one step earlier, the log-probabilities, and their slopes along what noise moves."""
+        """Step the adjoint back; returns it, the log-probabilities, and their slopes along the noise."""
         still = torch.zeros_like(state[0])
         backward = vjp(lambda *parts: self._noisy_step(parts[:-1], parts[-1], at), *state, still)[1]
         *earlier, noise = backward(adjoint)
@@ -329,23 +328,22 @@ class DifferentiableTraining:
         return tuple(part.detach() for part in earlier), log_p.detach(), along.detach()
 
     def noise(self, draws: Draws, along: Tensor) -> float:
-        """What a step's draws add to the variance, of log-probabilities with these slopes."""
+        """Variance that a step's draws add, for log-probabilities with these slopes."""
         with torch.no_grad():
             return float(self._over_draws(draws, along[:, None])[0])
 
 
 def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
-    """What each entry's gradient is multiplied by, where an answer's tokens have c, shares multiplied in."""
+    """Factor of each entry's gradient for token coefficients c, times the answers' probabilities."""
     return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 
 class _LogProbModule(torch.nn.Module):
-    """The model with the log-probabilities as its output."""
+    """Module whose output is the model's log-probabilities."""
 
     def __init__(self, model: torch.nn.Module, log_probs: LogProbs) -> None:
         super().__init__()
         self.model, self.log_probs = model, log_probs
 
     def forward(self) -> Tensor:
-        """The log-probabilities."""
         return self.log_probs(self.model)

@@ -1,8 +1,8 @@
-"""Advantages of rewards (groups, size): those that this package trains with, and the published ones.
+"""Advantages of rewards (groups, size): this package's own, and the published forms.
 
-`group_advantages` and most published forms share one function, `normalised`; advantages.txt names each form
-and its source. G answers a prompt, k of them correct, r the reward, m its mean over the group. Where a form
-divides by zero its published code leaves the group out: its advantages are zero here.
+`group_advantages` and most published forms share one function, `normalised`; advantages.txt lists each form
+with its source. A group has G answers to a prompt, k of them correct; r is the reward and m its mean over the
+group. Published code drops a group whose divisor is zero; its advantages are zero here.
 """
 
 import math
@@ -21,17 +21,16 @@ from ..support.errors import argument_error, choice
 from .inputs import floats
 from .reductions import working_dtype
 
-Advantage = Callable[[Any], Any]
-"""rewards (groups, G) -> advantages (groups, G)."""
+Advantage = Callable[[Any], Any]  # Maps rewards (groups, G) to advantages (groups, G).
 ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
 DIVISORS = ("std", "mean", "none")
-"""What an advantage is divided by: the group's std (GRPO), its mean (MaxRL), or nothing (Dr. GRPO, RLOO)."""
+"""Divisors of an advantage: the group's std (GRPO), its mean (MaxRL), or none (Dr. GRPO, RLOO)."""
+# Added to a std or a mean.
 EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit in (1, 2, 3, 5))
-"""What is added to a deviation or a mean."""
 
 
 def _deviation(centred: Tensor, axes: tuple[int, ...], correction: int) -> Tensor:
-    """The std over these axes, in units of the largest value, so that no square underflows."""
+    """Std over these axes, in units of the largest value, so that no square underflows."""
     largest = centred.abs().amax(dim=axes, keepdim=True)
     unit = torch.where(largest > 0, largest, 1.0)
     return unit * (centred / unit).std(dim=axes, correction=correction, keepdim=True)
@@ -45,18 +44,18 @@ _SPREADS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "batch_std_of_centred": lambda r, centred: _deviation(centred, (0, 1), 1),
     "none": lambda r, centred: torch.ones_like(r),
 }
-"""What divides an advantage, from the rewards and what is left of them without the baseline."""
+"""Divisor of an advantage, from the rewards and the rewards minus their baseline."""
 
 
 def _over(top: Tensor, below: Tensor) -> Tensor:
-    """The quotient, zero where the denominator is."""
+    """Quotient, zero if the denominator is zero."""
     return torch.where(below > 0, top / torch.where(below > 0, below, 1.0), 0 * top)
 
 
 def normalised(
     r: Tensor, *, divided_by: str = "none", baseline: str = "mean", epsilon: float = 0.0
 ) -> Tensor:
-    """(r - baseline)/(spread + epsilon), zero where the spread is.
+    """(r - baseline)/(spread + epsilon), zero if the spread is zero.
 
     The baseline is the group's "mean", the "batch" mean, or "leave_one_out", the mean of the others.
     """
@@ -67,19 +66,30 @@ def normalised(
 
 
 def group_advantages(rewards: Tensor, *, divided_by: str = "std", baseline: str = "mean") -> Tensor:
-    """The reward minus a baseline over the group's spread or mean, shape (groups, size).
+    """Reward minus a baseline, divided by the group's spread or mean.
 
-    baseline "mean" of the group; "leave_one_out", the mean of the others, which is size/(size-1) times as far
-    away; "one", where only incorrect answers have an advantage; "none", only correct ones. All have one
-    expected gradient, up to that factor; they differ in how far sampling noise drives correct answers apart,
-    least with "one". divided_by "std" is the group's population std, with no constant added; "mean" the
-    group's mean, of rewards that are not negative; both go with the two means. With these a group of equal
-    rewards gets 0. float64 for float64 rewards, float32 otherwise. Raises ValueError for integers, another
-    shape, groups of one, rewards not finite, negative ones under "mean", another baseline or divisor.
+    All baselines have one expected gradient, up to a factor; they differ in how far sampling noise drives
+    correct answers apart, which is least with "one". With the two means a group of equal rewards gets 0.
+
+    Args:
+        rewards: Floating-point rewards, shape (groups, size), size at least 2.
+        divided_by: "std", the group's population std with no constant added; "mean", for rewards that are
+            not negative; or "none". The first two need a baseline that is a mean.
+        baseline: "mean" of the group; "leave_one_out", the mean of the others, which scales the
+            difference by size/(size-1); "one", so that only incorrect answers have an advantage; "none",
+            only correct ones.
+
+    Returns:
+        Advantages, shape (groups, size), float64 for float64 rewards and float32 otherwise.
+
+    Raises:
+        ValueError: For integer, non-finite or (with "mean") negative rewards, another shape or name.
+
+    Example:
+        >>> group_advantages(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), divided_by="mean")
+        tensor([[ 3., -1., -1., -1.]])
+
     Source: shao2024grpo; "mean", tajwar2026maxrl; entries `sampling_noise`, `retention`.
-
-    >>> group_advantages(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), divided_by="mean")
-    tensor([[ 3., -1., -1., -1.]])
     """
     choice("baseline", baseline, ADVANTAGE_BASELINES)
     choice("divided_by", divided_by, DIVISORS)
@@ -91,23 +101,23 @@ def group_advantages(rewards: Tensor, *, divided_by: str = "std", baseline: str 
         return r - (1.0 if baseline == "one" else 0.0)
     if divided_by == "mean" and (r < 0).any():
         raise argument_error("rewards", float(r.min()), "at least 0, to be divided by their mean")
-    # By the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
+    # Compared by the rewards themselves: rounding may shift the mean of equal numbers by a last bit.
     informative = informative_groups(rewards)[:, None]
     return torch.where(informative, normalised(r, divided_by=divided_by, baseline=baseline), 0.0)
 
 
 def informative_groups(rewards: Tensor) -> Tensor:
-    """DAPO's dynamic-sampling filter, whether rewards differ: (groups, size) to booleans (groups,).
+    """Mark the groups whose rewards differ (DAPO's dynamic sampling): (groups, size) to booleans (groups,).
 
-    Groups of equal rewards have zero advantage and only dilute the mean.
-    Raises ValueError as `group_advantages`. Source: yu2025dapo.
+    Groups of equal rewards have zero advantage and only dilute the mean. Raises ValueError as
+        `group_advantages`. Source: yu2025dapo.
     """
     check_groups(rewards)
     return rewards.amax(dim=1) > rewards.amin(dim=1)
 
 
 def check_groups(rewards: Tensor) -> None:
-    """Raises ValueError for rewards that are no finite numbers of groups of two or more."""
+    """Raise ValueError for rewards that are not finite, or not in groups of two or more."""
     floats("rewards", rewards, ("groups", "size"))
     if rewards.shape[1] < 2:
         raise argument_error("rewards.shape", tuple(rewards.shape), "groups of at least two")
@@ -137,7 +147,7 @@ def leave_one_out_of_all(r: Tensor) -> Tensor:
 
 
 def over_the_others(r: Tensor) -> Tensor:
-    """r minus the mean of the others, over their sample std; undivided where they agree."""
+    """r minus the mean of the others, over the others' sample std; undivided if the others are equal."""
     size = r.shape[-1]
     other_rewards = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
     agree = (other_rewards == other_rewards[..., :1]).all(dim=-1)
@@ -146,40 +156,40 @@ def over_the_others(r: Tensor) -> Tensor:
 
 
 def optimal_by_length(r: Tensor, longer: float = 2.0) -> Tensor:
-    """OPO: r minus the mean weighted by length, where correct answers are `longer` times as long."""
+    """OPO: r minus the mean weighted by length, for correct answers `longer` times as long as the others."""
     lengths = 1 + (longer - 1) * r
     return r - (lengths * r).sum(dim=-1, keepdim=True) / lengths.sum(dim=-1, keepdim=True)
 
 
 def over_the_right_ones(r: Tensor) -> Tensor:
-    """GPG: (r - m) times the batch's answers over its correct ones."""
+    """GPG: (r - m) times the number of the batch's answers over the number of its correct ones."""
     return mean_of_all(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
 
 
 def over_the_mean_unbiased(r: Tensor) -> Tensor:
-    """r/m - 1, and -1 in a group without a correct answer: the baseline does not depend on the answer."""
+    """r/m - 1, or -1 in a group without a correct answer: the baseline does not depend on the answer."""
     return _over(r, r.mean(dim=-1, keepdim=True)) - 1
 
 
 def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor:
-    """What correct and incorrect answers get by how many are correct, in the rewards' own precision."""
+    """Give correct and incorrect answers values by the number of correct ones, in the rewards' precision."""
     advantages = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
     return advantages[:, 1:] + (advantages[:, :1] - advantages[:, 1:]) * r
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
-    """The unbiased estimate of pass@k from `right` correct of `size`."""
+    """Unbiased estimate of pass@k from `right` correct of `size`."""
     return 1 - comb(max(size - right, 0), k) / comb(size, k)
 
 
 def pkpo(r: Tensor, k: int = 4) -> Tensor:
-    """G times PKPO's weights: k if correct, else k rho(G-1, c, k-1), rho the estimate of pass@(k-1)."""
+    """G times PKPO's weights: k if correct, else k rho(G-1, c, k-1), where rho estimates pass@(k-1)."""
     size = r.shape[-1]
     return _by_right(r, lambda right: (k, k * _pass_at(size - 1, right, k - 1)))
 
 
 def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
-    """PKPO's weights minus their mean over the other answers, estimated from these alone."""
+    """PKPO's weights minus their mean over the other answers, estimated from the others alone."""
     rows, size = [], r.shape[-1]
     for group, own in zip(r, pkpo(r, k), strict=True):
         other_groups = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
@@ -188,7 +198,7 @@ def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
 
 
 def best_minus_second(r: Tensor) -> Tensor:
-    """The best answer's reward minus the second best's, for the best one; zero for the others."""
+    """Best reward minus the second best, for the best answer; zero for the others."""
     top = r.topk(2, dim=-1).values
     first = torch.nn.functional.one_hot(r.argmax(dim=-1), r.shape[-1]).to(r.dtype)
     return first * (top[:, :1] - top[:, 1:])
@@ -212,7 +222,7 @@ def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
 
 
 def rank_bonus(r: Tensor, bonus: float = 0.25) -> Tensor:
-    """GRPO of r (1 - bonus (G - rank)/G), the likeliest answer first: its place in the group is its rank."""
+    """GRPO of r (1 - bonus (G - rank)/G); an answer's position in the group is its rank, likeliest first."""
     size = r.shape[-1]
     rank = torch.arange(1, size + 1, dtype=r.dtype)
     return sample_deviation(r * (1 - bonus * (size - rank) / size))
@@ -231,7 +241,7 @@ class PublishedAdvantage:
     setting: str
 
     def settings(self, group_size: int) -> dict[str, Advantage]:
-        """What it is with every setting in use at this group size, by name; of EPSILONS the powers of ten."""
+        """The advantage at this group size by name of the setting; EPSILONS only as powers of ten."""
         forms: dict[str, Advantage] = {self.name: self.advantage}
         form: Callable[..., Any] = self.advantage
         for k in range(2, group_size) if self.setting == "k" else ():
@@ -250,7 +260,7 @@ def _parsed(name: str, source: str, formula: str, function: str, options: str = 
 
 _LINES = Path(__file__).with_name("advantages.txt").read_text(encoding="utf-8").splitlines()
 _ROWS = [line.split(" | ") for line in _LINES if line and not line.startswith("#")]
+# Every form whose audit the docs show.
 FORMS = tuple(_parsed(*row) for row in _ROWS if "across" not in row[-1])
-"""Every form whose audit the docs show."""
 ACROSS_GROUPS = tuple(_parsed(*row) for row in _ROWS if "across" in row[-1])
-"""More forms, which an advantage is compared with: in a group alone they equal others."""
+"""Further forms for comparison: within a group alone they equal other forms."""

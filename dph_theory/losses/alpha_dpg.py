@@ -19,14 +19,15 @@ def alpha_dpg_rewards(
     *,
     ratio_clip: float | None = None,
 ) -> Tensor:
-    """R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, log p_*(y) = log_base - log_base_rate on valid y; detached.
+    """Reward of alpha-DPG, detached: R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, -1/alpha on incorrect y.
 
-    -1/alpha on invalid y. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*); alpha = 1 is KL-DPG.
-    The alpha of the authors' code (naver/alpha-dpg a6f42d0) is 1 less this one, its reward not over alpha.
-    Sequence log-probabilities log_pi, log_base and valid (..., samples), log_base_rate (...) not above 0; the
-    result has log_pi's shape and the working dtype. ratio_clip, off by default, bounds p_*/pi from above; see
-    `clipped_ratio_count`. Raises ValueError for alpha or ratio_clip not positive and finite, shapes that do
-    not fit, integers, rates above one. Source: kruszewski2026whatever, go2023fdpg.
+    log p_*(y) = log_base - log_base_rate on correct y. E_pi[R grad log pi] = -grad D_{f_alpha}(pi ||
+    p_*), and alpha = 1 is KL-DPG. In the authors' code (naver/alpha-dpg a6f42d0) alpha is 1 minus this
+    one, and the reward is not divided by alpha. Takes sequence log-probabilities log_pi, log_base and
+    valid (..., samples), and log_base_rate (...), at most 0; the result has log_pi's shape and the
+    working dtype. ratio_clip, off by default, bounds p_*/pi from above; see `clipped_ratio_count`. Raises
+    ValueError for alpha or ratio_clip not positive and finite, shapes that do not fit, integers, rates
+    above one. Source: kruszewski2026whatever, go2023fdpg.
     """
     number("alpha", alpha, above=0)
     log_ratio, valid = _log_ratio(log_pi, log_base, valid, log_base_rate)
@@ -38,9 +39,9 @@ def alpha_dpg_rewards(
 def clipped_ratio_count(
     log_pi: Tensor, log_base: Tensor, valid: Tensor, log_base_rate: Tensor, *, ratio_clip: float
 ) -> Tensor:
-    """How many valid samples' ratios p_*/pi exceed ratio_clip, an integer scalar.
+    """Number of correct samples whose ratio p_*/pi exceeds ratio_clip, an integer scalar.
 
-    Shapes and errors as `alpha_dpg_rewards`.
+    Shapes and errors are those of `alpha_dpg_rewards`.
     """
     log_ratio, valid = _log_ratio(log_pi, log_base, valid, log_base_rate)
     return ((log_ratio > math.log(number("ratio_clip", ratio_clip, above=0))) & valid).sum()
@@ -49,7 +50,7 @@ def clipped_ratio_count(
 def _log_ratio(
     log_pi: Tensor, log_base: Tensor, valid: Tensor, log_base_rate: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """log(p_*/pi), 0 on invalid samples whatever stands there, and which samples are valid, as booleans."""
+    """log(p_*/pi), 0 on incorrect samples whatever their values, and the correct samples as booleans."""
     tensors = {"log_pi": log_pi, "log_base": log_base, "log_base_rate": log_base_rate}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
@@ -64,6 +65,6 @@ def _log_ratio(
         raise argument_error("log_base_rate", log_base_rate.max().item(), "log-probabilities, at most 0")
     dtype = working_dtype(*tensors.values())
     pi, base, rate = (tensor.detach().to(dtype) for tensor in tensors.values())
-    # Where the base has no mass neither has p_*, whatever the policy has.
+    # p_* has no mass where the base has none, whatever the policy has.
     ratio = torch.where(base == -math.inf, -math.inf, base - rate[..., None] - pi)
     return torch.where(valid, ratio, 0.0), valid

@@ -1,6 +1,7 @@
-"""The rehearsal loss: an f-divergence in generator form, on samples of a reference or its correct part.
+"""Rehearsal loss: an f-divergence in generator form, on samples of a reference or on its correct samples.
 
-The losses of the authors' release stand beside it as their code computes them, clamps and overflow included.
+The losses of the authors' release are restated beside it as their code computes them, clamps and overflow
+included.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from .kl_terms import ESTIMATORS
 from .reductions import FunctionWithSlope, at_level, reduced, weighted_sum, weights, working_dtype
 
 Loss = Callable[..., Tensor]
-"""Some of (log_pi, log_ref, log_old, advantages, mask), each (batch, tokens), by name -> a scalar."""
+"""Maps some of (log_pi, log_ref, log_old, advantages, mask), each (batch, tokens), by name to a scalar."""
 
 
 def generator_loss(
@@ -28,16 +29,29 @@ def generator_loss(
     reduction: str = "token_mean",
     gauge: str | float = "printed",
 ) -> Tensor:
-    """The mean of f(u) at log u = log_ratio = log pi - log ref of stored reference samples; a scalar.
+    """Mean of f(u) at log u = log_ratio = log pi - log ref over stored reference samples.
 
-    f(u) + c(u-1), by gauge: "printed" is f as declared, "normalised" subtracts f'(1)(u-1), a number is c. On
-    all reference samples every gauge estimates D_f(pi || ref); on correct ones only, the gauge decides
-    the target: of -log u it is the filtered model, of the normalised gauge the base's own pass rate.
-    log_ratio, mask (batch, tokens); level "token" takes each token's ratio, "sequence" the product of each
-    row's; reduction as in `reductions.weights`. The scalar is float64 for float64 input and float32
-    otherwise, the gradient of the input's dtype; inf only where the true value exceeds these.
-    Raises ValueError for another divergence, level, reduction or gauge, shapes that differ, integers, a batch
-    with every token masked. Source: li2025choice; the gauge: ours, entries `rehearsal_gauge`.
+    On all reference samples every gauge estimates D_f(pi || ref). On correct samples only, the gauge
+    decides the target: for -log u it is the filtered policy, for the normalised gauge the base's own pass
+    rate.
+
+    Args:
+        divergence: An f-divergence or its name.
+        log_ratio: log(pi/ref) of each token, shape (batch, tokens).
+        mask: True at the tokens that count, same shape.
+        level: "token" for each token's ratio, "sequence" for the product over each row.
+        reduction: Weights of the terms, as in `reductions.weights`.
+        gauge: Linear term c(u-1) added to f: "printed" is f as declared, "normalised" subtracts
+            f'(1)(u-1), a number is c.
+
+    Returns:
+        A scalar, float64 for float64 input and float32 otherwise; inf only if the value exceeds the
+        dtype.
+
+    Raises:
+        ValueError: For an unknown name, shapes that differ, integers, or a fully masked batch.
+
+    Source: li2025choice; the gauge: ours, entries `rehearsal_gauge`.
     """
     if not isinstance(divergence, FDivergence):
         choice("divergence", divergence, DIVERGENCES)
@@ -50,10 +64,10 @@ def generator_loss(
 
 
 def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
-    """The function x -> (f(e^x), its derivative in x) on tensors: the divergence's own form.
+    """Map x to (f(e^x), its derivative in x) on tensors, by the divergence's own form.
 
-    In the dtype of x for the printed and the normalised gauge, which lose nothing in it; a number as gauge
-    may cancel most of f, and is computed in float64.
+    The printed and the normalised gauge are accurate in the dtype of x. A number as gauge may cancel most
+    of f, so it is computed in float64.
     """
     wide = not isinstance(gauge, str) and gauge != 0
 
@@ -65,15 +79,15 @@ def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
 
 
 def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
-    """log(pi/ref), 0 where both masses are 0."""
+    """log(pi/ref), 0 if both masses are 0."""
     return torch.where(log_pi == log_ref, 0.0, log_pi - log_ref)
 
 
 def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The released rehearsal loss `forward`: u - 1 - log u, u = pi/ref, log u within +-20, the result +-10.
 
-    log_pi, log_ref, mask (batch, tokens); returns the mean over tokens, in nats. Source: li2025choice, the
-    released code.
+    log_pi, log_ref, mask (batch, tokens); returns the mean over tokens, in nats. Source: li2025choice,
+    the released code.
 
     >>> float(released_forward(torch.zeros(1, 1), torch.tensor([[-30.0]]), torch.ones(1, 1)))
     10.0
@@ -84,7 +98,7 @@ def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
 def released_half_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The released rehearsal loss `js`: `forward` with (pi + ref)/2 for pi, one of the two halves of JS.
 
-    Shapes, value and source as `released_forward`.
+    Shapes, value and source are those of `released_forward`.
     """
     return released_forward(torch.log((torch.exp(log_ref) + torch.exp(log_pi)) / 2), log_ref, mask)
 
@@ -92,7 +106,7 @@ def released_half_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
 def released_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The released rehearsal loss `js_low_var`: u log u - (u+1) log((u+1)/2), u log u a product.
 
-    Shapes, value and source as `released_forward`; nan where u overflows or is 0.
+    Shapes, value and source are those of `released_forward`; nan if u overflows or is 0.
     """
     u = torch.exp(log_pi - log_ref)
     return reduced(u * torch.log(u) - (u + 1) * torch.log((u + 1) / 2), mask, "token_mean")
@@ -101,7 +115,7 @@ def released_js(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
 def released_alpha(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The released rehearsal loss `alpha`: (u^(1-a) - (1-a) u - a)/(a (a-1)) at a = 0.2, by a power of u.
 
-    Shapes, value and source as `released_forward`; nan where u overflows.
+    Shapes, value and source are those of `released_forward`; nan if u overflows.
     """
     u, alpha = torch.exp(log_pi - log_ref), 0.2
     values = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))

@@ -1,4 +1,4 @@
-"""What the losses accept; an error names the argument, its value and what is allowed."""
+"""Validators of the losses' arguments; an error names the argument, its value and what is allowed."""
 
 from typing import TypeAlias
 
@@ -8,24 +8,23 @@ from torch import Tensor
 
 from ..support.errors import argument_error
 
-Tokens: TypeAlias = Tensor
-"""Floats of any dtype, shape (batch, tokens)."""
+Tokens: TypeAlias = Tensor  # Floats of any dtype, shape (batch, tokens).
 TokenMask: TypeAlias = Tensor
-"""True (or 1) at the tokens that count, shape (batch, tokens); what stands elsewhere may be anything."""
+"""True (or 1) at the tokens that count, shape (batch, tokens); masked tokens may have any value."""
 
 LEVELS = ("token", "sequence")
 REDUCTIONS = ("token_mean", "sequence_mean", "sum", "sequence_sum")
 
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:
-    """One number strictly inside an interval."""
+    """Require one number strictly inside an interval."""
     if not isinstance(value, int | float | np.number) or not above < value < below:
         raise argument_error(name, value, f"a number in ({above:g}, {below:g})")
     return float(value)
 
 
 def floats(name: str, value: Tensor, axes: tuple[str, ...]) -> None:
-    """A floating-point tensor with the named axes."""
+    """Require a floating-point tensor with the named axes."""
     if not isinstance(value, Tensor):
         raise argument_error(name, type(value).__name__, "a torch tensor")
     if not value.is_floating_point():
@@ -35,14 +34,14 @@ def floats(name: str, value: Tensor, axes: tuple[str, ...]) -> None:
 
 
 def same_shape(**tensors: Tensor) -> None:
-    """Tensors of one shape, or an error that lists the shapes."""
+    """Raise an error that lists the shapes unless all tensors have one shape."""
     if len({tensor.shape for tensor in tensors.values()}) > 1:
         shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
         raise ValueError(f"shapes do not fit: {shapes}; they must be equal")
 
 
 def booleans(name: str, value: Tensor) -> Tensor:
-    """A tensor of truth values, or of zeros and ones, as booleans."""
+    """Require a tensor of truth values, or of zeros and ones, as booleans."""
     if not isinstance(value, Tensor):
         raise argument_error(name, type(value).__name__, "a torch tensor")
     if value.dtype == torch.bool:
@@ -54,7 +53,7 @@ def booleans(name: str, value: Tensor) -> Tensor:
 
 
 def token_batch(mask: TokenMask, **tensors: Tokens) -> TokenMask:
-    """The mask as booleans: some token counts, and every tensor is floats of its shape (batch, tokens)."""
+    """Require a mask in which some token counts, and float tensors of its shape (batch, tokens)."""
     for name, tensor in tensors.items():
         floats(name, tensor, ("batch", "tokens"))
     mask = booleans("mask", mask)

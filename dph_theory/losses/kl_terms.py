@@ -1,7 +1,7 @@
-"""Trainers' KL terms by version (or commit), file and flag: the rows stand in kl_terms.txt.
+"""Trainers' KL terms by version (or commit), file and flag, read from kl_terms.txt.
 
-A commit is one at which the formula was read. x = log(pi/ref) of a sampled token, sg holds its argument
-fixed, clip(y, c) is y within +-c. The functions stand in `penalty`, loaded when asked for.
+A commit is one at which the formula was read. x = log(pi/ref) of a sampled token, sg stops the gradient of
+its argument, clip(y, c) is y within +-c. The functions are in `penalty`, loaded on demand.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,29 +23,29 @@ ENDS: dict[str, str] = {
     FORWARD_LIMIT: "only correct answers, not in the base's proportions",
     BASE_RATE: "correct answers in the base's proportions, as often as the base gives one",
 }
-"""What training converges to with a small beta, in words. Source: ours, entries
-`sequence_penalties`, `token_penalties`, `rehearsal_gauge`."""
+"""Limit of training with a small beta, in words. Source: ours, entries `sequence_penalties`,
+`token_penalties`, `rehearsal_gauge`.
+"""
+# A clamp acts at no beta in use if it acts only below this x: a token has e^-20 of its mass there.
 NEVER_RELEASED = -20.0
-"""A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
 _KINDS = {FORWARD_KL.name: "forward KL", REVERSE_KL.name: "reverse KL"}
-_RARE = 7.0
-"""A token that a clamp lets go above e^7 times its base probability is too rare to be reported."""
+_RARE = 7.0  # A token above e^7 times its base probability, as a clamp may allow, is too rare to report.
 
 
 class TokenEstimate(NamedTuple):
-    """An estimate of the KL at a token: its formula, and its value in an arithmetic (numpy, torch, sympy)."""
+    """Estimate of the KL at a token: its formula, and its value in an arithmetic (numpy, torch, sympy)."""
 
     formula: str
     value: Callable[[Any, Any], Any]
 
     def clamped(self, xp: Any, x: Any, inner: float | None = None, outer: float | None = None) -> Any:
-        """The estimate with x clamped to +-inner and the value to +-outer; None is no clamp."""
+        """Clamp x to +-inner and the value to +-outer; None means no clamp."""
         return bounded(self.value(xp, bounded(x, inner)), outer)
 
 
 def bounded(values: Any, limit: float | None) -> Any:
-    """The values of an array or tensor clamped to +-limit; None is no clamp."""
+    """Clamp an array or tensor to +-limit; None means no clamp."""
     return values if limit is None else values.clip(-limit, limit)
 
 
@@ -57,7 +57,7 @@ ESTIMATORS: Mapping[str, TokenEstimate] = MappingProxyType(
         "abs": TokenEstimate("|x|", lambda xp, x: abs(x)),
     }
 )
-"""By name; as trainers compute it, so that what overflows there overflows here."""
+"""Estimates by name, computed as trainers compute them, overflow included."""
 _FORMULAS = {
     "loss": "{v}",
     "straight through": "sg({v}) + x^2/2 - sg(x^2/2)",
@@ -74,7 +74,7 @@ _FORMULAS = {
     "sampler": "sum_t log(pi/old)^2",
     "definition": "f(pi/ref) on the policy's own samples",
 }
-"""The loss of a token, by place: v the estimate with its clamp, f the same as a factor."""
+"""Loss of a token, by place: v is the estimate with its clamp, f the estimate as a factor."""
 _KL_OF: dict[tuple[str, str], FDivergence] = {
     ("loss", "k2"): REVERSE_KL,
     ("loss", "k3"): FORWARD_KL,
@@ -90,7 +90,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
         for estimator in ("k1", "k3")
     },
 }
-"""The divergence whose gradient it has, by place and estimator. Source: entries `kl_estimators`."""
+"""Divergence whose gradient a loss has, by place and estimator. Source: entries `kl_estimators`."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ class Setting:
 
     @property
     def title(self) -> str:
-        """The trainer, its version and the flags."""
+        """The trainer, its version and the flags, as text."""
         return f"{self.trainer} {self.version}, {self.flags}"
 
 
 @dataclass(frozen=True)
 class KLTerm(Setting):
-    """A trainer's KL term: the arguments of `losses.kl_term`, and whose samples it is audited on.
+    """A trainer's KL term: the arguments of `losses.kl_term`, and whose samples the term is audited on.
 
-    `declared` is the divergence of a definition form, which names it (place "definition").
+    `declared` is the divergence of a definition form, which names the divergence (place "definition").
     """
 
     place: str
@@ -124,7 +124,7 @@ class KLTerm(Setting):
 
     @property
     def formula(self) -> str:
-        """The term of a token in symbols, such as: clip(e^-x - 1 + x, 10), |x| <= 20."""
+        """The term of a token in symbols, such as clip(e^-x - 1 + x, 10), |x| <= 20."""
         clamps_product = self.place.startswith("clamped")
         value = ESTIMATORS[self.estimator].formula
         if self.outer is not None and not clamps_product:
@@ -137,32 +137,32 @@ class KLTerm(Setting):
 
     @property
     def loss(self) -> Callable[..., Any]:
-        """The function of log-probabilities; needs torch."""
+        """The term as a function of log-probabilities; needs torch."""
         from .penalty import kl_term
 
         return kl_term(self.place, self.estimator, inner=self.inner, outer=self.outer)
 
     @property
     def divergence(self) -> FDivergence | None:
-        """The divergence that it minimises where no token is clamped; None if there is none."""
+        """The divergence that the term minimises if no token is clamped; None if there is none."""
         if self.declared is not None:
             return self.declared
         weighted = {"ratio", "held ratio", "clamped ratio", "ratio, held estimate"}
         if self.samples == "old_policy" and self.place not in weighted:
             return None
-        # Clamped before the product, the value stops and the score does not.
+        # The clamp before the product stops the gradient of the value, not of the score.
         if self.place in ("ratio", "score") and self.estimator == "k3" and self.outer is not None:
             return None
         return _KL_OF.get((self.place, self.estimator))
 
     @property
     def token(self) -> bool:
-        """Whether it penalises each token at the prefixes sampled, and not the whole answer."""
+        """Does the term penalise each token at the sampled prefixes, rather than the whole answer?"""
         return not self.place.startswith("reward")
 
     @property
     def released_below(self) -> float:
-        """The x below which a sampled token has no gradient, because a clamp acts; -inf if none does."""
+        """The x below which a clamp removes a sampled token's gradient; -inf if no clamp does."""
         if self.place not in ("loss", "held ratio", "clamped ratio", "clamped score"):
             return -np.inf
         edge = -np.inf if self.inner is None else -self.inner
@@ -171,22 +171,23 @@ class KLTerm(Setting):
         from scipy.special import lambertw
 
         c = self.outer + 1
-        # The lower root of e^-x - 1 + x = outer; of x^2/2 = outer.
+        # The lower root of e^-x - 1 + x = outer; the root of x^2/2 = outer.
         low = c + lambertw(-np.exp(-c), -1).real if self.estimator == "k3" else -np.sqrt(2 * self.outer)
         return max(edge, float(low))
 
     @property
     def released_above(self) -> float:
-        """The x above which a sampled token has no gradient, because a clamp of k2 acts; inf if none does.
+        """The x above which a clamp of k2 removes a sampled token's gradient; inf if no clamp does.
 
-        A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes all.
+        A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes
+        all mass.
         """
         clamps = self.place in ("loss", "held ratio") and self.estimator == "k2" and self.outer is not None
         return float(np.sqrt(2 * self.outer)) if clamps and self.outer is not None else np.inf
 
     @property
     def stationary_kl(self) -> str:
-        """Which KL a run with this term has at its stationary policy, such as: reverse KL per token."""
+        """The KL at the stationary policy of a run with this term, such as "reverse KL per token"."""
         if self.place == "answer ratio" and self.estimator == "k3":
             return "1/L reverse and 1 - 1/L forward KL per token, in answers of L tokens"
         if self.divergence is None:
@@ -202,7 +203,7 @@ class KLTerm(Setting):
 
     @property
     def unknown(self) -> str:
-        """Why the term has no known stationary policy; "" if it has one."""
+        """The reason why the term has no known stationary policy; "" if it has one."""
         return "" if self.divergence is not None else f"where it stops is not known ({self.stationary_kl})"
 
     @property
@@ -212,14 +213,14 @@ class KLTerm(Setting):
             return "not known"
         if not self.token:
             return FILTERED
-        # A token that leads to no correct answer and has no KL gradient, by the clamp, loses all its mass:
-        # what is left is filtered token by token.
+        # A token that leads to no correct answer and whose KL gradient the clamp removes loses all its mass:
+        # the result is filtered token by token.
         never_released = self.released_below <= NEVER_RELEASED
         return FORWARD_LIMIT if self.divergence is FORWARD_KL and never_released else LOCAL
 
 
 def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
-    """A KL term by its arguments, of no trainer's row."""
+    """Build a KL term from its arguments, without a trainer's row."""
     return KLTerm("", "", "", "", place, estimator, inner, outer)
 
 
@@ -233,19 +234,19 @@ KL_FORMS: Mapping[str, KLTerm] = MappingProxyType(
         "sequence_kl": term("reward", "k1"),
     }
 )
-"""The names that the rest of the package has for a KL term without a clamp, by what each is.
+"""KL terms without a clamp by the names that the package uses.
 
-k1, k2, k3: of each token in the loss; k3_corrected: times pi/pi_old; future_kl, sequence_kl: in the reward,
+k1, k2, k3: of each token, in the loss; k3_corrected: times pi/pi_old; future_kl, sequence_kl: in the reward,
 of the tokens to come (arXiv 2601.10201) or of the whole answer.
 """
 DESCENDING = tuple(name for name, form in KL_FORMS.items() if form.divergence is not None)
-"""Those that minimise a KL: all but k1 in the loss, whose expected gradient is zero."""
+"""Forms that minimise a KL: all but k1 in the loss, whose expected gradient is zero."""
 
 _Source = tuple[str, str, str, str]
 
 
 def rows(file: str) -> Iterator[tuple[_Source, list[str], bool]]:
-    """The rows of a file: trainer, version, file and flags; the other columns; whether it bears a star."""
+    """Yield the rows of a file: trainer, version, file and flags; the other columns; is the row starred?"""
     trainer, version, source_file = "", "", ""
     for line in Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines():
         if line.startswith((" ", "*")):
@@ -256,14 +257,12 @@ def rows(file: str) -> Iterator[tuple[_Source, list[str], bool]]:
 
 
 def term_from(source: _Source, place: str, form: str, *old_samples: str) -> KLTerm:
-    """The term of a row: its estimator and clamps ("-" for none) stand in `form`."""
+    """Build the term of a row, whose estimator and clamps ("-" for none) are in `form`."""
     estimator, *clamps = form.split()
     inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
     return KLTerm(*source, place, estimator, inner, outer, "old_policy" if old_samples else "policy")
 
 
 _ROWS = [(term_from(source, *columns), starred) for source, columns, starred in rows("kl_terms.txt")]
-KL_TERMS = tuple(term for term, _ in _ROWS)
-"""By trainer, version or commit, file and flags."""
-SHOWN = tuple(term for term, starred in _ROWS if starred)
-"""Those that the docs' table of trainers shows."""
+KL_TERMS = tuple(term for term, _ in _ROWS)  # By trainer, version or commit, file and flags.
+SHOWN = tuple(term for term, starred in _ROWS if starred)  # The terms that the docs' table of trainers shows.

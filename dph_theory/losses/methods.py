@@ -23,7 +23,7 @@ from .policy_losses import ppo_clip_loss
 
 @dataclass(frozen=True)
 class Exploration:
-    """The arguments of `group_advantages` and `ppo_clip_loss`, and whether `informative_groups` filters."""
+    """Arguments of `group_advantages` and `ppo_clip_loss`; does `informative_groups` filter?"""
 
     clip_low: float
     clip_high: float
@@ -35,22 +35,22 @@ class Exploration:
     dynamic_sampling: bool = False
 
     def advantages(self, rewards: Tensor) -> Tensor:
-        """The advantages of rewards (groups, size)."""
+        """Advantages of rewards (groups, size)."""
         return group_advantages(rewards, divided_by=self.divided_by, baseline=self.baseline)
 
     def trained_groups(self, rewards: Tensor) -> Tensor:
-        """Which groups of rewards (groups, size) are trained on: all, or those whose rewards differ."""
+        """Mask of the trained groups of rewards (groups, size): all, or those with different rewards."""
         return informative_groups(rewards) | (not self.dynamic_sampling)
 
     def loss(self, log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        """The clipped surrogate of rollouts (rows, tokens) with their advantages (rows,)."""
+        """Clipped surrogate of rollouts (rows, tokens) with their advantages (rows,)."""
         clipped = partial(ppo_clip_loss, level=self.level, reduction=self.reduction, dual_clip=self.dual_clip)
         return clipped(log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high)
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """The arguments of `kl_penalty` on the policy's samples, and its coefficient."""
+    """Arguments of `kl_penalty` on the policy's samples, and its coefficient."""
 
     estimator: str
     coefficient: float
@@ -59,14 +59,14 @@ class Penalty:
     def loss(
         self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, *, log_old: Tensor, reduction: str = "token_mean"
     ) -> Tensor:
-        """The estimate on the policy's samples, without the coefficient."""
+        """Estimate of the KL on the policy's samples, without the coefficient."""
         old = log_old if self.estimator == "k3_corrected" else None
         return kl_penalty(self.estimator, log_pi, log_ref, mask, log_old=old, reduction=reduction)
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The arguments of `generator_loss` on stored reference samples, its eta, and the range eta is from."""
+    """Arguments of `generator_loss` on stored reference samples, with eta and the published range of eta."""
 
     divergence: FDivergence
     eta: float
@@ -76,7 +76,7 @@ class Rehearsal:
     reduction: str = "token_mean"
 
     def loss(self, log_ratio: Tensor, mask: Tensor) -> Tensor:
-        """The divergence on stored rows of log pi/ref (rows, tokens), without eta."""
+        """Divergence on stored rows of log pi/ref (rows, tokens), without eta."""
         return generator_loss(
             self.divergence, log_ratio, mask, level=self.level, reduction=self.reduction, gauge=self.gauge
         )
@@ -84,18 +84,17 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: how it explores, what constrains it to the reference, and where its values come from."""
+    """A method: its exploration, its constraint to the reference, and the source of its values."""
 
     name: str
     exploration: Exploration
     penalty: Penalty | None
     rehearsal: Rehearsal | None
     source: Source
-    alpha: float | None = None
-    """That of the rewards of `alpha_dpg_rewards`, for the methods that have these."""
+    alpha: float | None = None  # Exponent of `alpha_dpg_rewards`, or None.
 
     def objective(self, group_size: int, coefficient: float | None = None) -> Objective:
-        """What it optimises on the prompts that it explores, at its penalty's coefficient or another."""
+        """Objective on the explored prompts, at the penalty's coefficient or another one."""
         exploration, penalty = self.exploration, self.penalty
         undivided = CENTRED if exploration.baseline == "mean" else LEFT_OUT
         divided = {"std": DIVIDED._replace(scale="population_std"), "mean": BY_MEAN}
@@ -113,26 +112,26 @@ class Method:
 
 
 def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
-    """The loss of DPH: exploration + eta rehearsal, both scalars; at eta = 0 the exploration alone.
+    """Loss of DPH, exploration + eta rehearsal; at eta = 0 the exploration alone.
 
-    Raises ValueError for tensors that are not floating scalars and for eta negative or not finite.
-    Source: li2025choice.
+    Both losses are scalars. Raises ValueError for tensors that are not floating scalars, and for an eta
+        that is negative or not finite. Source: li2025choice.
     """
     floats("exploration", exploration, ())
     floats("rehearsal", rehearsal, ())
     if not 0 <= eta < math.inf:
         raise argument_error("eta", eta, "a finite number, at least 0")
-    # Not 0 times the rehearsal, which is nan where that is infinite.
+    # Not 0 times the rehearsal, which is nan for an infinite rehearsal.
     return exploration if eta == 0 else exploration + eta * rehearsal
 
 
 # shao2024grpo: the mean over each answer, then over answers; normalised advantages; k3 with coefficient 0.04.
 # The width 0.2 of the clip is PPO's custom; the paper prints none.
 _GRPO = Exploration(clip_low=0.2, clip_high=0.2, reduction="sequence_mean")
-# yu2025dapo: the clip raised to 0.28 above, the mean over tokens, groups of equal rewards left out, no KL.
+# yu2025dapo: the clip raised to 0.28 above, the mean over tokens, groups of equal rewards dropped, no KL.
 _DAPO = replace(_GRPO, clip_high=0.28, reduction="token_mean", dynamic_sampling=True)
 # li2025choice: exploration as in DAPO; eta from 0.01 to 0.05 for the forward KL and alpha = 0.2, from 0.05 to
-# 0.2 for JS. Within these ranges ours are those of equal coefficient, eta f''(1) = 0.05.
+# 0.2 for JS. Within these ranges ours have equal coefficient, eta f''(1) = 0.05.
 _FORWARD = Rehearsal(FORWARD_KL, eta=0.05, eta_range=(0.01, 0.05))
 _JENSEN_SHANNON = Rehearsal(JENSEN_SHANNON, eta=0.1, eta_range=(0.05, 0.2))
 _ALPHA = Rehearsal(alpha_divergence(0.2), eta=0.05, eta_range=(0.01, 0.05))
@@ -145,19 +144,19 @@ def _by_name(*methods: Method) -> Mapping[str, Method]:
 METHODS = _by_name(
     Method("GRPO", _GRPO, Penalty("k3", 0.04), None, Source("shao2024grpo")),
     Method("DAPO", _DAPO, None, None, Source("yu2025dapo")),
-    # The baseline's name is that of k3's value; as a loss it has the gradient of KL(ref || pi).
+    # The baseline is named by the value of k3; as a loss k3 has the gradient of KL(ref || pi).
     Method("RKL", _DAPO, Penalty("k3", 0.04), None, Source("li2025choice", "baseline")),
     Method("DPH-F", _DAPO, None, _FORWARD, Source("li2025choice")),
     Method("DPH-JS", _DAPO, None, _JENSEN_SHANNON, Source("li2025choice")),
     Method("DPH-alpha", _DAPO, None, _ALPHA, Source("li2025choice")),
 )
-"""The methods by name. What a paper leaves open is said, with its reason, beside the value."""
+"""The methods by name. A comment beside a value gives the reason for a choice that the paper leaves open."""
 
 MAXRL = Method("MaxRL", replace(_GRPO, divided_by="mean"), None, None, Source("tajwar2026maxrl"))
-"""GRPO with the group's mean in place of its std; its source has no clip of its own."""
+"""GRPO with the group's mean in place of its std; the source defines no clip of its own."""
 
-# Their optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta
-# from prompt to prompt.
+# The optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta from
+# prompt to prompt.
 _UNSCALED = replace(_DAPO, divided_by="none", dynamic_sampling=False)
 _KL_CONTROL = Source("dymetman2026binary", "KL control")
 _DPG = Source("kruszewski2026whatever")
@@ -165,18 +164,18 @@ _DPG = Source("kruszewski2026whatever")
 TARGETED = _by_name(
     # The reverse KL by the estimator whose gradient is correct.
     Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
-    # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
+    # Token by token: the gradient ignores how a token changes the KL of later tokens.
     Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _KL_CONTROL),
     # The KL of the whole completion, in the reward.
     Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _KL_CONTROL),
     Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
     Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
 )
-"""By name, the methods whose optimum is known: the tilted or the filtered model, or near it."""
+"""Methods whose optimum is known, by name: the tilted or the filtered policy, or near it."""
 
 
 def in_the_toy(method: Method, name: str) -> Method:
-    """A method of TARGETED as the toy trains it: PPO's clip, 0.2 to both sides, and leave-one-out advantages.
+    """Variant of a method of TARGETED that the toy trains: PPO's clip of 0.2, and leave-one-out advantages.
 
     TRL subtracts the mean of the whole group instead, which multiplies the expected gradient by (G-1)/G.
     """

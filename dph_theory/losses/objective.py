@@ -1,4 +1,4 @@
-"""What a run optimises, as one frozen value: its advantage, its KL term, and how its gradients add up."""
+"""Objective of a run as one frozen value: its advantage, its KL term, and the reduction over tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from .kl_terms import KLTerm
 
 
 class Weight(NamedTuple):
-    """An advantage in words, what it divides by and what it subtracts from rewards.
+    """An advantage in words, with its divisor and the baseline subtracted from rewards.
 
-    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None where
+    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None if
     no stationary policy is known.
     """
 
@@ -23,7 +23,7 @@ class Weight(NamedTuple):
 
     @property
     def unknown(self) -> str:
-        """Why the advantage has no known stationary policy; "" if it has one."""
+        """The reason why the advantage has no known stationary policy; "" if it has one."""
         return "" if self.scale is not None else f"the advantage is {self.words}"
 
 
@@ -49,10 +49,10 @@ MIXED = Weight("divided by the whole batch's std, which couples the groups")
 DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {MIXED.words}")
 LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
-    "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
+    "the best answer's reward minus the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
 )
 UNDIVIDED = ("none", "leave_one_out")
-"""The scales whose weight is one for all pass rates: there a verifier that errs acts as another beta."""
+"""The scales whose weight is equal at all pass rates, so that a verifier's errors act as another beta."""
 TOKENS, ANSWERS, SUMS = (
     "mean over the tokens of the batch",
     "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",
@@ -65,7 +65,7 @@ TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("dr_grpo", "luspo"), SUMS),
     }
 )
-"""How TRL's loss types take the tokens of answers together."""
+"""Reduction over the tokens of answers, by TRL's loss type."""
 REASONS: Mapping[str, str] = MappingProxyType(
     {
         "quantile": "top_entropy_quantile={:g}: the tokens left out have the KL's gradient and no reward's",
@@ -76,19 +76,19 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "entropy": "the entropy bonus changes where training converges",
     }
 )
-"""Why a run has no known stationary policy, by the setting that decides."""
+"""Reasons why a run has no known stationary policy, by the setting that decides."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What a run optimises; every reader of settings makes one, and every question is put to it.
+    """Objective of a run. Every reader of settings builds one; every analysis asks it.
 
-    advantage: what rewards are divided by and what is subtracted from them, in groups of group_size answers
-    (None where the settings do not say); term and coefficient: the KL term, acting where the coefficient is
-    above 0; reduction, how the tokens of answers are added up; updates, optimiser steps a batch (None where
-    not said); sampler, who draws the answers; mixed_only: whether groups whose rewards agree are left out;
-    unpredicted: why no stationary policy is known, "" where one is; undecided: settings that decide what is
-    optimised and whose values are not known.
+    advantage: divisor and baseline of rewards, in groups of group_size answers (None if the settings do
+        not give it); term and coefficient: the KL term, active if the coefficient is above 0; reduction
+        over the tokens of answers; updates, optimiser steps per batch (None if not given); sampler of the
+        answers; mixed_only: are groups with equal rewards dropped?; unpredicted: the reason why no
+        stationary policy is known, or ""; undecided: settings that decide the objective and whose values
+        are not known.
     """
 
     advantage: Weight
@@ -104,26 +104,26 @@ class Objective:
 
     @property
     def divergence(self) -> FDivergence | None:
-        """The divergence that the KL term minimises; None without a KL, and where that is not known."""
+        """The divergence that the KL term minimises; None without a KL, or if it is not known."""
         return self.term.divergence if self.term is not None and self.coefficient > 0 else None
 
     @property
     def of_tokens(self) -> bool:
-        """Whether the KL constrains each token, and not the whole answer."""
+        """Does the KL constrain each token, rather than the whole answer?"""
         return self.term is not None and self.coefficient > 0 and self.term.token
 
     @property
     def unknown(self) -> str:
-        """Why it has no known stationary policy near the base; "" where it has one."""
+        """The reason why the run has no known stationary policy near the base; "" if it has one."""
         why = "; ".join(self.undecided) or self.unpredicted
         return why or ("" if self.divergence else "there is no KL penalty")
 
     @property
     def stationary_arguments(self) -> Mapping[str, Any]:
-        """The arguments of `stationary.normalised_pass_rate_at` beside the base rates.
+        """Arguments of `stationary.normalised_pass_rate_at` beside the base rates.
 
-        Of a group whose size is not said, answers less the others weigh as those of any; without a KL any
-        divergence stands there.
+        If the group size is unknown, answers minus the mean of the others weigh alike in every group;
+        without a KL any divergence may stand here.
         """
         return {
             "beta": self.coefficient,
@@ -133,12 +133,12 @@ class Objective:
         }
 
     def __str__(self) -> str:
-        """What the KL converges to, or why that is not known."""
+        """The policy that the KL converges to, or the reason why it is not known."""
         if self.unknown or self.term is None:
             return f"{'not known' if self.coefficient else 'none'}, {self.unknown}"
         if not self.of_tokens:
             return self.term.stationary_kl
-        # Means over each answer have a stationary policy of their own where lengths differ (entries
+        # Means over each answer have another stationary policy if lengths differ (entries
         # `updates_and_means`).
         equal = " of answers of one length" if self.reduction == ANSWERS else ""
         return f"{self.term.stationary_kl}, where one token{equal} decides pass rate"

@@ -1,7 +1,7 @@
-"""A weight V^-p of each prompt's advantages, its pass rate V from counts before training and of each group.
+"""Weights V^-p of prompts' advantages, where V is the pass rate from earlier counts and each new group.
 
-A group of G answers sees nothing of a pass rate far below 1/G: what divides by its own mean or std weighs
-such prompts alike. Counts of a pre-sampling know them. Source: ours, entries `retention`.
+A group of G answers cannot resolve a pass rate far below 1/G: dividing by the group's own mean or std weighs
+all such prompts alike. Counts from pre-sampling resolve them. Source: ours, entries `retention`.
 """
 
 from typing import Any
@@ -13,16 +13,15 @@ from ..numeric.arrays import probability, real, scalar
 from ..support.errors import argument_error
 from .advantages import check_groups
 
-MEMORY = 0.8
-"""What a group leaves of the counts before it: the policy moves, so that old answers say less."""
+MEMORY = 0.8  # Factor by which a new group discounts earlier counts, because the policy moves.
 
 
 class PassRates:
-    """Pass rates of prompts from counts of the base, which groups move on.
+    """Pass rates of prompts from counts of the base, updated by groups of answers.
 
-    Parameters: correct, answers: numbers (prompts,) of answers, `correct` at most `answers`, which are one or
-    more; fractions are counts that have faded; memory in [0, 1], what a group leaves of the counts before it.
-    Raises ValueError for others.
+    Parameters: correct, answers: counts (prompts,) with `correct` at most `answers` and `answers` at
+        least one; fractions are discounted counts; memory in [0, 1], the factor by which a group
+        discounts earlier counts. Raises ValueError for other values.
 
     >>> rates = PassRates([0, 8], [8, 8])
     >>> rates.count([0, 1], torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
@@ -42,18 +41,19 @@ class PassRates:
     def count(self, prompts: Any, rewards: Tensor) -> None:
         """Count groups one by one: prompts, indices (groups,); their rewards, 0 or 1, (groups, size)."""
         check_groups(rewards)
-        # A prompt may have several groups, which an assignment by index would count once.
+        # A prompt may have several groups, which an assignment by index would count only once.
         for row, group in zip(torch.as_tensor(prompts).tolist(), rewards.double().cpu(), strict=True):
             self.correct[row] = self.memory * self.correct[row] + group.sum()
             self.answers[row] = self.memory * self.answers[row] + len(group)
 
     def weights(self, prompts: Any, *, power: float) -> Tensor:
-        """V^-power of these prompts, (groups,), when their own groups are counted.
+        """V^-power of these prompts, (groups,), after their own groups are counted.
 
-        With n counted answers of one policy and power 1 an undivided advantage weighs V as MaxRL's in groups
-        of n, up to a factor. Were the own group left out, one success after a row of failures would weigh as
-        much as they were many: a spike that Adam's second moment remembers. Where none was correct, whose
-        advantages are zero, V counts as 1e-9. ValueError for a power outside of [0, 10).
+        With n counted answers of one policy and power 1, an undivided advantage weighs V as MaxRL
+            does in groups of n, up to a factor. Without the own group, one success after a row of
+            failures would weigh as much as many successes: a spike that Adam's second moment
+            remembers. If no answer was correct, so that advantages are zero, V counts as 1e-9.
+            ValueError for a power outside [0, 10).
         """
         power = scalar("power", real("power", power, at_least=0, below=10))
         rows = torch.as_tensor(prompts)

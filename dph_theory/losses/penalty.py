@@ -1,8 +1,8 @@
-"""KL penalties on policy samples: those of this package, and those of trainers as their code computes them.
+"""KL penalties on policy samples: this package's own, and those of trainers as their code computes them.
 
-`kl_penalty` cancels nothing and knows its slopes in closed form. `kl_term` computes the estimates of
-`kl_terms.ESTIMATORS` as trainers write them, clamps included: what overflows or cancels in their code does so
-here, because the audits report where. x = log(pi/ref) of a sampled token; tensors are (batch, tokens).
+`kl_penalty` avoids cancellation and has its slopes in closed form. `kl_term` computes the estimates of
+`kl_terms.ESTIMATORS` as trainers write them, with clamps, overflow and cancellation, because the audits
+report these. x = log(pi/ref) of a sampled token; tensors are (batch, tokens).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,15 +33,28 @@ def kl_penalty(
     form: str = "loss",
     reduction: str = "token_mean",
 ) -> Tensor:
-    """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
+    """Estimate KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
 
-    The estimator is one of `losses.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
-    importance weight differentiated too, the only one to need log_old. As form "loss" a scalar,
-    differentiable in log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and
-    k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the penalties themselves, (batch,
-    tokens), detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
-    KL(pi || ref). All tensors (batch, tokens). Raises ValueError for another estimator, form or reduction,
-    log_old missing or superfluous, shapes that differ, integers, a batch with every token masked.
+    As form "loss" the result is differentiable in log_pi only; its expected gradient is 0 for k1, that of
+    KL(pi || ref) for k2 and k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the detached
+    penalties are to be subtracted from the reward: then k1 gives the gradient of KL(pi || ref).
+
+    Args:
+        estimator: k1, k2, k3, or k3_corrected: (pi/pi_old) k3 with a differentiated importance weight.
+        log_pi: Log-probabilities of the policy, shape (batch, tokens); `log_ref` those of the reference.
+        log_ref: Log-probabilities of the reference, same shape.
+        mask: True at the tokens that count, same shape.
+        log_old: Log-probabilities of the sampling policy, for k3_corrected only.
+        form: "loss" or "reward".
+        reduction: Weights of the tokens in a loss, as in `reductions.weights`.
+
+    Returns:
+        A scalar for "loss"; penalties (batch, tokens), 0 at masked tokens, for "reward".
+
+    Raises:
+        ValueError: For an unknown name, log_old missing or superfluous, bad shapes, or a fully masked
+            batch.
+
     Source: schulman2020kl; ours, entries `kl_estimators`.
     """
     choice("estimator", estimator, PENALTIES)
@@ -75,7 +88,7 @@ def _k3(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Tensor, Tensor]:
-    # With w = log(pi/pi_old): value e^w k3(x), and since k3 + dk3/dx = x, slope e^w x. For x < 0 the e^-x
+    # With w = log(pi/pi_old): value e^w k3(x), and because k3 + dk3/dx = x, slope e^w x. For x < 0 the e^-x
     # of k3 goes into the exponent, where it may cancel w: k3(x) = e^-x ((x-1)e^x + 1).
     x, w = log_ratio(log_pi, log_ref), log_ratio(log_pi, log_old)
     behind = _REVERSE(x.clamp(max=0))[0]
@@ -85,13 +98,13 @@ def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Ten
 
 
 def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
-    """The product e^exponent factor, 0 where either is, and no sooner infinite than it."""
+    """e^exponent * factor, 0 if either is 0; overflows no earlier than the product itself."""
     root = (exponent / 2).exp_()
     return torch.where((factor == 0) | (root == 0), 0.0, root * (root * factor))
 
 
 PENALTIES: dict[str, FunctionWithSlope] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
-"""Value and slope of those `kl_terms.KL_FORMS` that stand in the loss, without cancellation."""
+"""Value and slope of the `kl_terms.KL_FORMS` that are used in the loss, without cancellation."""
 
 
 class _Term(NamedTuple):
@@ -115,7 +128,7 @@ class _Term(NamedTuple):
 
     @property
     def cost(self) -> Tensor:
-        """The estimate held fixed."""
+        """The estimate without its gradient."""
         return clear(self.value.detach(), self.mask > 0, self.x.dtype)
 
     @property
@@ -124,13 +137,13 @@ class _Term(NamedTuple):
 
     @property
     def answer_ratio(self) -> Tensor:
-        """The geometric mean of an answer's ratios."""
+        """Geometric mean of an answer's ratios."""
         moved = clear(self.log_pi - self.log_old, self.mask > 0, self.x.dtype)
         return torch.exp(moved.sum(dim=-1, keepdim=True) / self.mask.sum(dim=-1, keepdim=True))
 
     @property
     def clamped_product(self) -> Tensor:
-        """The ratio times the estimate, clamped after; where x is clamped the ratio is held fixed too."""
+        """The ratio times the estimate, clamped afterwards; a clamped x also stops the ratio's gradient."""
         ratio = self.ratio
         if self.inner is not None:
             ratio = torch.where(self.x.abs() <= self.inner, ratio, ratio.detach())
@@ -155,10 +168,11 @@ _OF_TOKENS: Mapping[str, Callable[[_Term], Tensor]] = MappingProxyType(
     }
 )
 PLACES = tuple(_OF_TOKENS)
-"""How an estimate enters the loss: in it; its value with the gradient of x^2/2; times pi/old (differentiated,
-held fixed, as the score e^(log pi - sg log pi), clamped after the product, one ratio an answer, or
-with the estimate held fixed and summed over tokens); or as a cost of the policy gradient, summed over tokens:
-the whole answer's, each token's with those that follow, or its own. "sampler": twice the estimate to old."""
+"""Places of an estimate in the loss: as a term; as its value with the gradient of x^2/2; times pi/old
+(differentiated, detached, as the score e^(log pi - sg log pi), clamped after the product, one ratio per
+answer, or with the estimate detached and summed over tokens); or as a cost of the policy gradient, summed
+over tokens: of the whole answer, from each token on, or per token. "sampler": twice the estimate to old.
+"""
 _SUMMED = ("ratio, held estimate", "reward", "reward to go", "own reward", "sampler")
 _WITH_OLD = ("ratio", "held ratio", "clamped ratio", "answer ratio", "ratio, held estimate")
 
@@ -166,17 +180,26 @@ _WITH_OLD = ("ratio", "held ratio", "clamped ratio", "answer ratio", "ratio, hel
 def kl_term(
     place: str, estimator: str = "k3", *, inner: float | None = None, outer: float | None = None
 ) -> Loss:
-    """A KL term as trainers write it: an estimate of a token, its clamps, and how it enters the loss.
+    """Build a KL term as trainers write it: an estimate per token, its clamps, and its place in the loss.
 
-    Parameters: `place`, one of PLACES (say "loss", or "ratio" for pi/old times the estimate); `estimator`,
-    one of `kl_terms.ESTIMATORS`; x is clamped to +-`inner` and the estimate to +-`outer` (in the places
-    "clamped ratio" and "clamped score" the product is). Returns a function of some of (log_pi, log_ref,
-    log_old, mask), each (batch, tokens), to a scalar in nats. Raises ValueError for another place or
-    estimator. Source: schulman2020kl; the trainers' code, see `dph_theory.losses.kl_terms`.
+    Args:
+        place: One of PLACES, such as "loss", or "ratio" for pi/old times the estimate.
+        estimator: One of `kl_terms.ESTIMATORS`.
+        inner: Clamp of x to +-inner.
+        outer: Clamp of the estimate (for "clamped ratio" and "clamped score", of the product) to +-outer.
 
-    >>> k3 = kl_term("loss", "k3")
-    >>> k3(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2))
-    tensor(0.)
+    Returns:
+        Function of some of (log_pi, log_ref, log_old, mask), each (batch, tokens), to a scalar in nats.
+
+    Raises:
+        ValueError: For another place or estimator.
+
+    Example:
+        >>> k3 = kl_term("loss", "k3")
+        >>> k3(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2))
+        tensor(0.)
+
+    Source: schulman2020kl; the trainers' code, see `dph_theory.losses.kl_terms`.
     """
     choice("place", place, PLACES)
     choice("estimator", estimator, ESTIMATORS)

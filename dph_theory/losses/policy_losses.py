@@ -1,9 +1,9 @@
-"""Policy losses: the clipped surrogate of this package, and those of trainers as their code computes them.
+"""Policy losses: this package's clipped surrogate, and those of trainers as their code computes them.
 
-`ppo_clip_loss` bounds log r before the exponential; `policy_loss` adds up a surrogate as trainers write it:
-what overflows in their code overflows here, because the audits report where. r = pi/old of a token, A its
-advantage, sg holds its argument fixed; tensors are (batch, tokens); a surrogate is maximised. POLICY_LOSSES
-are those of trainers by version (or commit), file and setting, the rows of policy_losses.txt.
+`ppo_clip_loss` bounds log r before the exponential. `policy_loss` adds up a surrogate as trainers write it,
+overflow included, because the audits report it. r = pi/old of a token, A its advantage, sg stops the gradient
+of its argument; tensors are (batch, tokens); a surrogate is maximised. POLICY_LOSSES lists trainers' losses
+by version (or commit), file and setting, from policy_losses.txt.
 """
 
 import math
@@ -35,14 +35,25 @@ def ppo_clip_loss(
     dual_clip: float | None = None,
     reduction: str = "token_mean",
 ) -> Tensor:
-    """The mean of -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = pi/pi_old; a scalar to minimise.
+    """Clipped surrogate loss: mean of -min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = pi/pi_old.
 
-    With dual_clip = c > 1, r is held below c where A < 0. level "token" takes each token's ratio,
-    "sequence" the product over the row's tokens that count. log_pi, log_old, mask (batch, tokens);
-    advantages (batch,), or (batch, tokens) at the token level. Differentiable in log_pi only; dtypes as in
-    `generator_loss`. An advantage of 0 contributes 0 at any ratio.
-    Raises ValueError for clip_low outside (0, 1), clip_high <= 0, dual_clip <= 1, unknown level or
-    reduction, shapes that differ, integers, a batch with every token masked.
+    Args:
+        log_pi: Log-probabilities of the policy, shape (batch, tokens); only these are differentiated.
+        log_old: Log-probabilities of the sampling policy, same shape.
+        advantages: Shape (batch,), or (batch, tokens) at the token level; 0 contributes 0 at any ratio.
+        mask: True at the tokens that count, shape (batch, tokens).
+        clip_low: Clip below 1, in (0, 1).
+        clip_high: Clip above 1, positive.
+        level: "token" for each token's ratio, "sequence" for the product over the row's tokens.
+        dual_clip: Bound on r where A < 0, above 1.
+        reduction: Weights of the terms, as in `reductions.weights`.
+
+    Returns:
+        A scalar to minimise, with the dtypes of `generator_loss`.
+
+    Raises:
+        ValueError: For a number or name out of range, bad shapes, integers, or a fully masked batch.
+
     Source: shao2024grpo; the asymmetric clip and the token mean: yu2025dapo.
     """
     choice("level", level, LEVELS)
@@ -56,7 +67,7 @@ def ppo_clip_loss(
 
     def surrogate(log_pi: Tensor, log_old: Tensor, advantage: Tensor) -> tuple[Tensor, Tensor]:
         # min(r A, clip(r) A) bounds r from above where A > 0 and from below where A < 0. Bounding log r
-        # before the exponential keeps infinities of the side not chosen out of value and slope.
+        # before the exponential prevents infinities of the unused side in value and slope.
         x = torch.where(advantage == 0, 0.0, log_ratio(log_pi, log_old))
         least, most = torch.full_like(x, -math.inf), torch.full_like(x, high)
         least[advantage < 0] = low
@@ -69,7 +80,7 @@ def ppo_clip_loss(
 
 
 def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
-    """The advantages as (batch, terms) of the level."""
+    """Reshape advantages to (batch, terms) of the level."""
     if isinstance(advantages, Tensor) and advantages.ndim == 2 and level == "token":
         floats("advantages", advantages, ("batch", "tokens"))
         allowed, shaped = mask.shape, advantages
@@ -83,7 +94,7 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
 
 
 class Sampled(NamedTuple):
-    """A batch of sampled tokens as a surrogate sees it."""
+    """A batch of sampled tokens, the input of a surrogate."""
 
     log_pi: Tensor
     log_old: Tensor
@@ -96,26 +107,26 @@ class Sampled(NamedTuple):
         return self.log_pi - self.log_old
 
     def ratio(self, inner: float | None = None) -> Tensor:
-        """r, where |log r| is clamped at `inner`."""
+        """r, with |log r| clamped at `inner`."""
         return torch.exp(bounded(self.x, inner))
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean of the values over each answer, (batch, 1)."""
+        """Mean of the values over each answer, (batch, 1)."""
         counts = self.mask.sum(dim=-1, keepdim=True).clamp(min=1)
         return (values * self.mask).sum(dim=-1, keepdim=True) / counts
 
     def by_sign(self, up: Tensor, down: Tensor) -> Tensor:
-        """`up` where A > 0, else `down`."""
+        """`up` if A > 0, else `down`."""
         return torch.where(self.advantages > 0, up, down)
 
     @property
     def moved(self) -> Tensor:
-        """pi - old, held fixed."""
+        """pi - old, detached."""
         return torch.exp(self.log_pi.detach()) - torch.exp(self.log_old)
 
     @property
     def covariances(self) -> Tensor:
-        """(A - mean A)(log pi - mean log pi), the means over the batch's tokens; -inf under the mask."""
+        """(A - mean A)(log pi - mean log pi), means over the batch's tokens; -inf at masked tokens."""
         counts = self.mask > 0
         advantages, log_pi = (
             values - torch.where(counts, values, 0 * values).sum() / self.mask.sum()
@@ -124,8 +135,7 @@ class Sampled(NamedTuple):
         return torch.where(counts, advantages * log_pi, -torch.inf)
 
 
-Surrogate = Callable[[Sampled], Tensor]
-"""A batch -> what a token adds, (batch, tokens)."""
+Surrogate = Callable[[Sampled], Tensor]  # Maps a batch to each token's contribution, (batch, tokens).
 LOG_RATIOS: Mapping[str, Surrogate] = MappingProxyType(
     {
         "token": lambda b: b.x,
@@ -134,7 +144,7 @@ LOG_RATIOS: Mapping[str, Surrogate] = MappingProxyType(
         "held": lambda b: (b.log_pi - b.log_pi.detach() + b.mean(b.x).detach()).clamp(max=10.0),
     }
 )
-"""log r of a token; its mean over the sequence; its sum; the mean, held, to 10, with the token's slope."""
+"""log r of a token; its sequence's mean; sum; detached mean, at most 10, with the token's slope."""
 
 
 def clip(
@@ -147,9 +157,10 @@ def clip(
     delta: float | None = None,
     level: str = "token",
 ) -> Tensor:
-    """The least of r A and that of r within [1-low, 1+high], log r within +-inner.
+    """Minimum of r A and r A with r clipped to [1-low, 1+high], log r within +-inner.
 
-    level: of what r is, a key of LOG_RATIOS; dual: for A < 0 not below dual A; delta: clamps r of the first.
+    level: meaning of r, a key of LOG_RATIOS; dual: for A < 0 at least dual A; delta: clamp of r in the
+        first term.
     """
     ratio = torch.exp(bounded(LOG_RATIOS[level](b), inner))
     first = ratio if delta is None else ratio.clamp(max=delta)
@@ -160,7 +171,7 @@ def clip(
 
 
 def reinforce(b: Sampled) -> Tensor:
-    """A log pi."""
+    """REINFORCE: A log pi."""
     return b.advantages * b.log_pi
 
 
@@ -188,14 +199,14 @@ def vespo(b: Sampled) -> Tensor:
 
 
 def geo_mean(b: Sampled) -> Tensor:
-    """GMPO: A exp(the sequence's mean of log r, clipped as A's sign asks to +-0.2), at each token."""
+    """GMPO: A exp(the sequence's mean of log r, clipped to +-0.2 on the side of A's sign), per token."""
     sign = torch.sign(b.advantages)
     near = sign * torch.minimum(sign * b.x, sign * bounded(b.x, 0.2))
     return torch.exp(b.mean(near)).expand_as(b.x) * b.advantages
 
 
 def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
-    """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved by more than `limit` A's way."""
+    """DPPO: sg(min(r, 3)) A log pi at tokens whose probability moved by at most `limit` in A's direction."""
     return cispo(b, high=3.0, inner=20) * ~b.by_sign(b.moved > limit, b.moved < -limit)
 
 
@@ -209,7 +220,7 @@ def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
 
 
 def masked(b: Sampled, *, limit: float, tau: float = 1e-3, directions: str = "one") -> Tensor:
-    """r A - tau (log r)^2, the first term only where pi - old is within `limit` A's way, or both ways."""
+    """r A - tau (log r)^2, r A only where pi - old is within `limit` in A's direction, or in both."""
     beyond = b.by_sign(b.moved > limit, b.moved < -limit) if directions == "one" else b.moved.abs() > limit
     return ~beyond * b.ratio() * b.advantages - tau * b.x**2
 
@@ -220,7 +231,7 @@ def dro(b: Sampled, *, beta: float) -> Tensor:
 
 
 def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Tensor:
-    """KL-Cov: r A, less coefficient |log r| at the share of tokens (one at least) of largest covariance."""
+    """KL-Cov: r A minus coefficient |log r| at the share of tokens (at least one) of largest covariance."""
     flat = b.covariances.flatten()
     count = max(1, int(float(b.mask.sum()) * share))
     chosen = torch.zeros_like(flat).scatter(0, flat.topk(count).indices, 1.0).reshape(b.x.shape)
@@ -230,7 +241,7 @@ def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Te
 def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float = 5.0) -> Tensor:
     """Clip-Cov: the clipped surrogate without tokens drawn from those of covariance in (low, high).
 
-    As many are drawn as the share of the batch's tokens, one at least; the draw is averaged over.
+    The number drawn is the share of the batch's tokens, at least one; the result averages over the draw.
     """
     ratio = b.ratio().detach()
     stopped = ratio * b.advantages > ratio.clamp(0.8, 1.2) * b.advantages
@@ -241,7 +252,7 @@ def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float
 
 
 def opsm(b: Sampled, *, most: float) -> Tensor:
-    """OPSM: the clipped surrogate without answers of A < 0 whose mean log(old/pi) is above `most`."""
+    """OPSM: the clipped surrogate without answers of A < 0 whose mean log(old/pi) exceeds `most`."""
     drifted = -b.mean(b.x.detach()).expand_as(b.x) > most
     return clip(b) * ~(drifted & (b.advantages < 0))
 
@@ -249,16 +260,16 @@ def opsm(b: Sampled, *, most: float) -> Tensor:
 def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
     """TIS: clip(sg(pi)/sampler, least, most) of each token times the clipped surrogate with old the policy.
 
-    What a trainer does whose samples come from another engine, whose log-probabilities log_old then has.
+    Trainers use it if samples come from another engine, whose log-probabilities are then log_old.
     """
     return b.ratio().detach().clamp(least, most) * _on_policy(b)
 
 
 def within_bounds(b: Sampled, *, least: float, most: float, level: str = "token") -> Tensor:
-    """The clipped surrogate times sg(pi)/sampler of each token, 0 where a ratio is not in [least, most].
+    """The clipped surrogate times sg(pi)/sampler of each token, 0 where a ratio is outside [least, most].
 
-    level: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its
-    tokens, or "mean" for its geometric mean (seq-mask-tis).
+    level: "token" (IcePop), "sequence" for the product over an answer, which then weighs its tokens, or
+        "mean" for its geometric mean (seq-mask-tis).
     """
     log_ratio = b.x.detach()
     of_answer = (log_ratio * b.mask).sum(dim=-1, keepdim=True)
@@ -274,16 +285,15 @@ def _on_policy(b: Sampled) -> Tensor:
 _FORMS = (clip, reinforce, cispo, sapo, vespo, geo_mean, dppo_tv, dppo_kl, masked, dro, kl_cov, clip_cov)
 SURROGATES: Mapping[str, Callable[..., Tensor]] = MappingProxyType(
     {form.__name__: form for form in (*_FORMS, opsm, truncated, within_bounds)}
-)
-"""By name; each of a batch and its own settings."""
+)  # By name; each takes a batch and its own settings.
 
 
 def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, **settings: Any) -> Loss:
-    """Minus a surrogate, added up.
+    """Build minus a surrogate, reduced to a scalar.
 
-    Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of
-    `losses.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
-    advantages, mask), each (batch, tokens), to a scalar. Raises ValueError for another form or reduction.
+    Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of `losses.REDUCTIONS`,
+        over a fixed `length`. Returns a function of (log_pi, log_old, advantages, mask), each (batch,
+        tokens), to a scalar. Raises ValueError for another form or reduction.
     """
     choice("form", form, SURROGATES)
     choice("reduction", reduction, REDUCTIONS)
@@ -319,7 +329,7 @@ METHODS = {
     "truncated": "TIS",
     "within_bounds": "IcePop",
 }
-"""The methods' names, by a pattern of surrogate and reduction; the first that fits."""
+"""Names of methods, by a pattern of surrogate and reduction; the first match counts."""
 
 
 @dataclass(frozen=True)
@@ -333,14 +343,14 @@ class PolicyForm(Setting):
 
     @property
     def words(self) -> str:
-        """Such as: CISPO as TRL 1.16 has it (loss_type=cispo)."""
+        """Title such as "CISPO as TRL 1.16 has it (loss_type=cispo)"."""
         key = f"{self.surrogate} {self.reduction}"
         method = next(name for pattern, name in METHODS.items() if re.match(pattern, key))
         return f"{method} as {self.trainer} {self.version} has it ({self.flags.removesuffix(' (default)')})"
 
     @property
     def loss(self) -> Loss:
-        """The function of log-probabilities."""
+        """The loss as a function of log-probabilities."""
         form, *assignments = self.surrogate.split()
         reduction, *length = self.reduction.split()
         settings = dict(assignment.split("=") for assignment in assignments)
@@ -351,5 +361,4 @@ class PolicyForm(Setting):
 POLICY_LOSSES: tuple[PolicyForm, ...] = tuple(
     PolicyForm(*source, formula, surrogate, reduction, "old_policy" if old else "policy")
     for source, (formula, surrogate, reduction, *old), _ in rows("policy_losses.txt")
-)
-"""By trainer, version or commit, file and setting."""
+)  # By trainer, version or commit, file and setting.

@@ -1,1 +1,1 @@
-"""Arrays and their checks, elementary functions, compiled symbolic expressions."""
+"""Arrays and their checks, elementary functions, roots, and numerical forms of symbolic generators."""

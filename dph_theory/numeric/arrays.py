@@ -1,7 +1,7 @@
 """Shape aliases for annotations, and the validators that every public function shares.
 
-A validator returns the value as an array of float64, or raises a ValueError that names the
-argument, the offending value and what is allowed.
+A validator returns the value as an array of float64, or raises a ValueError that names the argument, the
+offending value and the allowed values.
 """
 
 from collections.abc import Sequence
@@ -13,31 +13,26 @@ from jaxtyping import Shaped
 
 from ..support.errors import argument_error
 
-SUM_TOLERANCE = 1e-8
-"""How far a distribution's sum, or a probability above one, may be from one."""
-_SUM_TOLERANCE_FLOAT32 = 2e-5
-"""The same for float32: more than the error of a softmax over 150 000 outcomes."""
-_WHOLE_BELOW = 2**53
-"""Beyond it float64 does not hold every whole number."""
-_LARGEST_WHOLE = 2**63
-"""Where int64 ends."""
+SUM_TOLERANCE = 1e-8  # Tolerance of a distribution's sum, and of a probability above one.
+_SUM_TOLERANCE_FLOAT32 = 2e-5  # For float32: more than the error of a softmax over 150 000 outcomes.
+_WHOLE_BELOW = 2**53  # Beyond it float64 skips whole numbers.
+_LARGEST_WHOLE = 2**63  # Above the range of int64.
 
 Nested: TypeAlias = Sequence[Any]
+# One number, or an array of any batch shape.
 Scalars: TypeAlias = Shaped[np.ndarray, "..."] | np.generic | float | int | Nested
-"""One number, or an array of them with any batch shape."""
-Distribution: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
-"""Probabilities over the last axis."""
+Distribution: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested  # Probabilities over the last axis.
+# A verifier v: true (or 1) at valid outcomes.
 Mask: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
-"""A verifier v: true (or 1) where an outcome is valid."""
 Array: TypeAlias = np.ndarray | Nested
 
 
 def as_numbers(value: Any) -> np.ndarray:
-    """The value as an array of float64; TypeError if it is complex, or holds text or dates."""
+    """Convert the value to a float64 array; TypeError if it is complex, text or dates."""
     array = np.asarray(value)
     if array.dtype.kind == "c":
         raise TypeError("complex numbers are not ordered")
-    # Whole numbers that no machine integer holds, fractions and decimals are objects too.
+    # Integers too large for the machine, fractions and decimals are objects too.
     of_objects = array.dtype.kind == "O"
     if not (all(map(is_number, array.flat)) if of_objects else array.dtype.kind in "biuf"):
         raise TypeError("text and dates are not numbers")
@@ -45,19 +40,19 @@ def as_numbers(value: Any) -> np.ndarray:
 
 
 def is_number(entry: Any, kind: type = Number) -> bool:
-    """Whether it is a number of that kind of the module `numbers`; durations, integers to numpy, are none."""
+    """Is the entry a number of that kind of the module `numbers`? Durations, integers to numpy, are not."""
     return isinstance(entry, kind | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
 def first_bad(array: Any, bad: Any) -> Any:
-    """The first offending entry, as a plain number."""
+    """First offending entry, as a plain number."""
     array, bad = np.broadcast_arrays(array, bad)
     entry = array[bad].ravel()[0]
     return entry.item() if isinstance(entry, np.generic) else entry
 
 
 def numbers(name: str, value: Any) -> np.ndarray:
-    """Numbers without nan."""
+    """Require numbers without nan."""
     try:
         array = as_numbers(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -76,7 +71,7 @@ def real(
     at_least: float | None = None,
     at_most: float | None = None,
 ) -> np.ndarray:
-    """Real numbers in an interval whose ends are given by the keywords (`above`/`below` are strict)."""
+    """Require real numbers in an interval given by the keywords (`above` and `below` are strict)."""
     array = numbers(name, value)
     bad = np.zeros(array.shape, dtype=bool)
     for bound, compare in (
@@ -95,29 +90,29 @@ def real(
 
 
 def finite(name: str, value: Any) -> np.ndarray:
-    """Finite numbers."""
+    """Require finite numbers."""
     return real(name, value, above=-np.inf, below=np.inf)
 
 
 def positive(name: str, value: Any) -> np.ndarray:
-    """Finite numbers above zero."""
+    """Require finite numbers above zero."""
     return real(name, value, above=0, below=np.inf)
 
 
 def open_rate(name: str, value: Any) -> np.ndarray:
-    """Probabilities in the open interval (0, 1)."""
+    """Require probabilities in the open interval (0, 1)."""
     return real(name, value, above=0, below=1)
 
 
 def scalar(name: str, array: np.ndarray) -> float:
-    """The only number of an array that was checked."""
+    """Return the single number of a checked array."""
     if array.ndim:
         raise argument_error(name, array, "one number")
     return float(array)
 
 
 def probability(name: str, value: Any) -> np.ndarray:
-    """Probabilities in the closed interval [0, 1]; above one by rounding counts as one."""
+    """Require probabilities in [0, 1]; values above one by rounding become one."""
     array = numbers(name, value)
     if (array > 1).any():
         array = np.where(array <= 1 + _tolerance(value), np.minimum(array, 1.0), array)
@@ -125,9 +120,9 @@ def probability(name: str, value: Any) -> np.ndarray:
 
 
 def integers(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.ndarray:
-    """Whole numbers not below a bound and below 2^53, as int64.
+    """Require whole numbers from `at_least` to 2^53, as int64.
 
-    Where they need not be `exact`, numbers up to 2^63 are taken as float64 holds them.
+    If they need not be `exact`, numbers up to 2^63 are accepted at the precision of float64.
     """
     array = real(name, value, at_least=at_least)
     bad = np.floor(array) != array
@@ -144,9 +139,9 @@ def integers(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.
 
 
 def distribution(name: str, value: Any) -> np.ndarray:
-    """Probabilities over the last axis: non-negative, no nan, summing to one within 1e-8.
+    """Require probabilities over the last axis: non-negative, no nan, sum one within 1e-8.
 
-    A float32 distribution may miss one by 2e-5; it is normalised in float64.
+    The sum of a float32 distribution may be off by 2e-5; the distribution is normalised in float64.
     """
     if _is_distribution(value):
         return value
@@ -171,7 +166,7 @@ def distribution(name: str, value: Any) -> np.ndarray:
 
 
 def _is_distribution(value: Any) -> bool:
-    """Whether the value is surely a distribution as it stands; no comparison holds for nan."""
+    """Is the value certainly a distribution without conversion? Every comparison with nan is false."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or not value.ndim or not value.size:
         return False
     return bool(value.min() >= 0 and abs(value.sum(axis=-1) - 1).max() <= SUM_TOLERANCE)
@@ -182,11 +177,15 @@ def _tolerance(value: Any) -> float:
 
 
 def booleans(name: str, value: Any) -> np.ndarray:
-    """Truth values, or zeros and ones, as booleans."""
+    """Require truth values, or zeros and ones, as booleans."""
     try:
         array = np.asarray(value)
         array = array if array.dtype == bool else as_numbers(array)
-    except (TypeError, ValueError, OverflowError) as error:  # Rows of unequal length, or no numbers.
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:  # Rows of unequal length, or entries that are not numbers.
         raise argument_error(name, value, "an array of booleans, or zeros and ones") from error
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise argument_error(name, value, "only booleans, or zeros and ones")
@@ -194,7 +193,7 @@ def booleans(name: str, value: Any) -> np.ndarray:
 
 
 def mask(name: str, value: Any, like: np.ndarray, *, both: bool = False) -> np.ndarray:
-    """A boolean verifier over the outcomes of `like`, with at least one valid outcome.
+    """Require a boolean verifier over the outcomes of `like` with at least one valid outcome.
 
     With `both`, an invalid outcome is required too.
     """
@@ -211,7 +210,7 @@ def mask(name: str, value: Any, like: np.ndarray, *, both: bool = False) -> np.n
 
 
 def require_common_shape(**arrays: np.ndarray) -> None:
-    """Raise an error that lists the shapes where they do not broadcast together."""
+    """Raise an error that lists the shapes if they do not broadcast together."""
     try:
         np.broadcast_shapes(*(np.shape(a) for a in arrays.values()))
     except ValueError:

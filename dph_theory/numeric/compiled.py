@@ -9,5 +9,5 @@ import sympy
 
 @cache
 def compiled(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
-    """The expression as a function of one array."""
+    """Compile the expression to a function of one array."""
     return sympy.lambdify(symbol, expression, modules="numpy")

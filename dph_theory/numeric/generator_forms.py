@@ -1,4 +1,4 @@
-"""What follows numerically from a generator f alone: its normalised form g, g(u) = f(u) - f'(1)(u-1)."""
+"""Numerical forms of a generator f: its normalised form g(u) = f(u) - f'(1)(u-1), exact and in float64."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ import sympy
 _DIGITS, _NEAR, _ORDER = 50, 0.7, 30
 """Digits of the exact values; |x| below which a Taylor polynomial in x = log u of that order is summed."""
 LOG_RATIOS = tuple(sign * x for x in (1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 30.0, 300.0) for sign in (1, -1))
-"""Where a form is compared with the generator."""
+"""Log-ratios at which a form is compared with the generator."""
 _TOLERANCE, _LARGEST = 1e-6, 1e300
 
 Pair = tuple[Any, Any]
@@ -18,7 +18,7 @@ Pair = tuple[Any, Any]
 
 
 def exact_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Pair]:
-    """x -> (g(e^x), its derivative in x) in mpmath's numbers of 50 digits; x a real number."""
+    """Map a real number x to (g(e^x), its derivative in x) in mpmath's numbers of 50 digits."""
     slope = sympy.diff(expression, symbol)
     value_at, slope_at = (sympy.lambdify(symbol, part, "mpmath") for part in (expression, slope))
 
@@ -31,7 +31,7 @@ def exact_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], 
 
 
 def is_above_tangent(exact: Callable[[Any], Pair]) -> bool:
-    """Whether f(1) = 0 and g >= 0 at the compared log ratios, as of every convex f with f(1) = 0."""
+    """Is f(1) = 0 and g >= 0 at the compared log-ratios, as for every convex f with f(1) = 0?"""
     values = [exact(x)[0] for x in (0, *LOG_RATIOS)]
     are_real = all(isinstance(value, mpmath.mpf) for value in values)
     return are_real and abs(values[0]) < 1e-30 and all(value >= 0 for value in values[1:])
@@ -40,9 +40,9 @@ def is_above_tangent(exact: Callable[[Any], Pair]) -> bool:
 def disagreement(
     form: Callable[[np.ndarray], Pair], exact: Callable[[Any], Pair], log_ratios: Sequence[float] = LOG_RATIOS
 ) -> str:
-    """Where a form in float64 is furthest from the exact one; empty if it is within 1e-6 of it everywhere.
+    """Describe the largest error of a form in float64; empty if within 1e-6 of the exact form everywhere.
 
-    The value's error is relative to it, the derivative's to the larger of the two.
+    The value's error is relative to the value, the derivative's to the larger of the two.
     """
     with np.errstate(all="ignore"):
         pairs = zip(*map(np.ravel, form(np.array(log_ratios))), strict=True)
@@ -58,9 +58,9 @@ def disagreement(
 
 
 def derived_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any, Any], Pair]:
-    """(xp, x) -> (g(e^x), its derivative in x) for x <= 0, computed in float64 from f alone.
+    """Map (xp, x) with x <= 0 to (g(e^x), its derivative in x), computed in float64 from f alone.
 
-    Near 0 the Taylor polynomial in x is summed, elsewhere f's expression in x is evaluated.
+    Near 0 the Taylor polynomial in x is summed; elsewhere f's expression in x is evaluated.
     """
     x = sympy.Symbol("x", real=True)
     linear = sympy.diff(expression, symbol).subs(symbol, 1)

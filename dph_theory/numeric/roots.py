@@ -1,4 +1,4 @@
-"""Roots of many functions at once: by scipy in brackets, by Newton's method where no step passes the root."""
+"""Roots of many functions at once: by scipy in brackets, or by Newton's method if no step passes the root."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,17 @@ import numpy as np
 
 from .elementary import Values
 
-NEWTON_STEPS = 200
-"""More than a double root takes, at which steps no more than halve the distance."""
+NEWTON_STEPS = 200  # More than a double root takes, at which steps only halve the distance.
 
 
 def rising_root(
     function: Callable[..., np.ndarray], low: Values, high: Values, *tables: np.ndarray
 ) -> np.ndarray:
-    """Where function(x, *rows), which rises in x, is zero, to the last bits; shape (...).
+    """Solve function(x, *rows) = 0 to the last bits for a function that increases in x; shape (...).
 
-    low, high: (...), finite; tables: (..., n). The function takes x of shape (k,) and the rows of the tables
-    that belong to them, (k, n). Where it has one sign on the whole interval, which rounding can do to a root
-    at an end, the answer is the end nearer to the root.
+    low, high: (...), finite; tables: (..., n). The function takes x of shape (k,) and the matching rows
+        of the tables, (k, n). If it has one sign on the whole interval, which rounding can do to a root
+        at an end, the result is the end nearer to the root.
     """
     from scipy.optimize.elementwise import find_root
 
@@ -32,17 +31,17 @@ def rising_root(
 
     index = np.arange(ends[0].size)
     below, above = (value(end, index) for end in ends)
-    # Chandrupatla's method answers nan where the signs at the ends agree.
+    # Chandrupatla's method returns nan if the signs at the ends agree.
     inner = find_root(value, ends, args=(index,)).x
     return np.where(below >= 0, ends[0], np.where(above <= 0, ends[1], inner)).reshape(shape)
 
 
 def newton_root(step: Callable[[Values], Values], start: Values) -> Values:
-    """Where Newton's steps from `start` end, to the last bits, if none of them passes the root.
+    """Iterate Newton's steps from `start` to the last bits, if no step passes the root.
 
-    So it is if a function rises and is convex, and start is above its root, or concave, and start below it.
-    Beyond the root, where rounding alone can lead, `step` is to be zero. Raises ArithmeticError if there is
-    no end after 200 steps.
+    This is the case if the function increases and is convex and start is above its root, or concave and
+    start is below. Beyond the root, where only rounding can lead, `step` must be zero. Raises
+    ArithmeticError if there is no convergence after 200 steps.
     """
     x = start
     for _ in range(NEWTON_STEPS):

@@ -1,8 +1,8 @@
-"""What a group-relative advantage maximises: the weight it gives the gradient of a prompt's pass rate.
+"""Objective of a group-relative advantage: the weight that it gives the gradient of a prompt's pass rate.
 
-With G answers a prompt of pass rate V, the expected on-policy gradient of an advantage A that depends on
-the rewards alone is alpha_G(V) grad V, alpha_G(V) = E[A | v=1] - E[A | v=0], the others' number of
-successes Binomial(G-1, V). Rewards are 0 and 1; groups whose rewards are all equal contribute nothing.
+With G answers to a prompt of pass rate V, the expected on-policy gradient of an advantage A that depends on
+the rewards alone is alpha_G(V) grad V, where alpha_G(V) = E[A | v=1] - E[A | v=0] and the number of other
+correct answers is Binomial(G-1, V). Rewards are 0 and 1; groups with equal rewards contribute nothing.
 """
 
 import math
@@ -18,11 +18,10 @@ from ..numeric.arrays import Scalars, is_number, probability, real, scalar
 from ..numeric.elementary import Values, add_axes
 from ..support.errors import argument_error, choice
 
-FARTHEST_LOGIT = 36.0
-"""Beyond this |logit V| float64 does not separate V from 0 or 1."""
+FARTHEST_LOGIT = 36.0  # Beyond this |logit V| float64 rounds V to 0 or 1.
 
 Spread = Callable[[np.ndarray, int], np.ndarray]
-"""(k, G) -> what the centred rewards of a group with k valid answers are divided by, 0 < k < G."""
+"""Maps (k, G) to the divisor of the centred rewards in a group with k correct answers, 0 < k < G."""
 
 SCALES: Mapping[str, Spread] = MappingProxyType(
     {
@@ -33,35 +32,48 @@ SCALES: Mapping[str, Spread] = MappingProxyType(
         "mean": lambda k, size: k / size,
     }
 )
-"""The advantage forms, all r - (the group's mean) over something: nothing ("none"); 1 - 1/G, which makes it
-r minus the others' mean ("leave_one_out"); the sample std ("std", as in GRPO) or the population std
-("population_std"); the mean ("mean", as in MaxRL)."""
+"""The advantage forms, each r minus the group's mean over a divisor: nothing ("none"); 1 - 1/G, which gives r
+minus the mean of the others ("leave_one_out"); the sample std ("std", as in GRPO) or the population std
+("population_std"); the mean ("mean", as in MaxRL).
+"""
 
 
 def group_weight(group_size: int, pass_rate: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
-    """alpha_G(V) = E[A | v=1] - E[A | v=0] at pass rate V, shape of `pass_rate` in [0, 1], exact.
+    """Weight of a prompt's pass-rate gradient, alpha_G(V) = E[A | v=1] - E[A | v=0], exact.
 
-    "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
-    (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
-    adds 1e-4 to the std). Raises ValueError for a group below two, or a scale that is not one of
-    `SCALES`. Source: ours, entries `group_advantages`.
+    "none": 1 - 1/G; "leave_one_out": 1; "mean": (1 - (1-V)^(G-1))/V; "std": (G-1)/sqrt G at both ends,
+    and constant in V for small groups, alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3.
+
+    Args:
+        group_size: Answers per prompt G, at least 2.
+        pass_rate: Pass rate V in [0, 1], any shape.
+        scale: Divisor of the advantage, a key of `SCALES`.
+        epsilon: Constant added to the divisor (TRL adds 1e-4 to the std).
+
+    Returns:
+        Weights, of the shape of `pass_rate`.
+
+    Raises:
+        ValueError: If the group is smaller than 2 or `scale` is unknown.
+
+    Source: ours, entries `group_advantages`.
     """
     gains, pass_rate = _gains(group_size, scale, epsilon), probability("pass_rate", pass_rate)
     return (success_weights(group_size - 1, pass_rate) * gains).sum(axis=-1)
 
 
 def group_weight_slope(group_size: int, pass_rate: Scalars, scale: str = "std") -> Values:
-    """d alpha_G/dV, shape of `pass_rate`, exact: the gains' differences over Binomial(G-2, V), times G-1."""
+    """Derivative d alpha_G/dV, of the shape of `pass_rate`: G-1 times the mean difference of gains, exact."""
     rise = np.diff(_gains(group_size, scale, 0.0))
     chance = success_weights(group_size - 2, probability("pass_rate", pass_rate))
     return (group_size - 1) * (chance * rise).sum(axis=-1)
 
 
 def group_objective(group_size: int, pass_rate: Scalars, scale: str = "std") -> Values:
-    """J_G(V), the integral of alpha_G from 0 to V: what the advantage maximises on a prompt.
+    """Objective J_G(V) that the advantage maximises on a prompt: the integral of alpha_G from 0 to V.
 
-    "mean" (MaxRL): sum_{k=1}^{G-1} pass@k/k, pass@k = 1 - (1-V)^k. Shapes and errors as in `group_weight`.
-    Source: ours, entries `group_advantages`.
+    For "mean" (MaxRL) it is sum_{k=1}^{G-1} pass@k/k with pass@k = 1 - (1-V)^k. Arguments, shapes and
+    errors are those of `group_weight`. Source: ours, entries `group_advantages`.
     """
     gains, pass_rate = _gains(group_size, scale, 0.0), probability("pass_rate", pass_rate)
     correct = np.arange(group_size)
@@ -71,10 +83,11 @@ def group_objective(group_size: int, pass_rate: Scalars, scale: str = "std") -> 
 
 
 def mixed_share(group_size: int, pass_rate: Scalars) -> tuple[Values, Values]:
-    """How often a correct answer's group has an incorrect one, and the reverse, each shaped as `pass_rate`.
+    """Probability that a group is mixed, given that it has a correct answer, and given an incorrect one.
 
-    1 - V^(G-1) and 1 - (1-V)^(G-1): what answers keep of their KL where groups whose rewards are all equal
-    are left out with it. ValueError for a group below two.
+    These are 1 - V^(G-1) and 1 - (1-V)^(G-1), each of the shape of `pass_rate`: the shares of correct and
+    of incorrect answers whose KL is trained if groups with equal rewards are dropped. Raises ValueError
+    for a group smaller than 2.
 
     >>> round(float(mixed_share(8, 0.99)[0]), 3)
     0.068
@@ -89,8 +102,8 @@ def mixed_share(group_size: int, pass_rate: Scalars) -> tuple[Values, Values]:
 
 
 def success_weights(trials: int, rate: Values) -> np.ndarray:
-    """The probabilities of 0 .. trials successes, (..., trials + 1)."""
-    # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.
+    """Binomial probabilities of 0 to `trials` successes, (..., trials + 1)."""
+    # scipy.stats overflows at rates near 1e-308 and is slow to import.
     right, rate = np.arange(trials + 1), add_axes(rate, 1)
     if trials <= _MOST_TRIALS:
         return _binomials(trials) * rate**right * (1 - rate) ** (trials - right)
@@ -103,15 +116,15 @@ def _binomials(trials: int) -> np.ndarray:
     return np.array([math.comb(trials, right) for right in range(trials + 1)], dtype=float)
 
 
-LARGEST_GROUP = 1_000_000
-"""The largest group; its weight is a sum over all counts of successes."""
+LARGEST_GROUP = 1_000_000  # Largest group; the weight is a sum over all counts of correct answers.
 _MOST_TRIALS = 500
-"""So many trials leave the binomial coefficients far from overflow; a power that underflows then belongs to a
-probability below 1e-100."""
+"""Above this number of trials the binomial coefficients may overflow. Up to it, a power that underflows
+belongs to a probability below 1e-100.
+"""
 
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
-    """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
+    """A(correct) - A(incorrect) when k of the other answers are correct, k = 0 .. G-1."""
     is_whole = is_number(group_size, Integral) and not isinstance(group_size, bool)
     if not is_whole or not 2 <= group_size <= LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
@@ -125,7 +138,7 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
 def _gains_of(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     mixed = np.arange(1, group_size)
     spread = SCALES[scale](mixed, group_size) + epsilon
-    # A group whose rewards are all equal has r equal to its mean: advantages zero.
+    # In a group of equal rewards r equals its mean, so all advantages are zero.
     valid, invalid = np.zeros(group_size), np.zeros(group_size)
     valid[:-1], invalid[1:] = (1 - mixed / group_size) / spread, -mixed / group_size / spread
     gains = valid - invalid

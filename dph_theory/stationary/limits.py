@@ -1,4 +1,4 @@
-"""What each penalty converges to as beta -> 0: the filtered model, the locally filtered model, or a third."""
+"""Limits of the stationary policies as beta -> 0: filtered, locally filtered, or a third policy."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from .token import Tables, conditionals, tree
 
 
 def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
-    """The filtered model p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
+    """Filtered policy p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
 
-    Shapes as in `sequence_policy`. Raises ValueError where the base gives the valid answers no mass.
-    Source: dymetman2026binary; entries `sequence_penalties`, `token_penalties`.
+    Arguments and shapes are those of `sequence_policy`. Raises ValueError if the base gives the correct
+        answers no mass. Source: dymetman2026binary; entries `sequence_penalties`, `token_penalties`.
     """
     setting = tree(base, valid, end)
     correct = np.where(setting.valid, joint(setting.base), 0.0)
@@ -29,11 +29,11 @@ def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> li
 
 
 def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
-    """The base with, at each prefix, only the tokens from which a valid answer can still be reached.
+    """Locally filtered policy: at each prefix only the tokens from which a correct answer is still reachable.
 
-    loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'): the limit of the token reverse KL, and what
-    grammar-constrained decoding samples from. Shapes as in `sequence_policy`; a prefix from which no valid
-    answer can be reached keeps the base's distribution.
+    loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'). This is the limit of the token reverse KL
+    and the distribution of grammar-constrained decoding. Shapes are those of `sequence_policy`; a prefix
+    without a reachable correct answer has the base's distribution.
     Source: park2024grammar for decoding; ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end)
@@ -46,11 +46,11 @@ def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> l
 
 
 def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
-    """The limit of the token forward KL (plain k3 in the loss) as beta -> 0.
+    """Limit of the token forward KL as beta -> 0 (k3 in the loss, without importance weight).
 
-    pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a valid answer can be reached, w = 0 at
-    the leaves, w(s) the root at which it sums to one; beta (-w) is the pass rate that is still missing.
-    Shapes and dead prefixes as in `locally_filtered`. Source: ours, entries `token_penalties`.
+    pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a correct answer is reachable; w = 0 at
+    the leaves, and w(s) is the root that normalises pi. To first order V(s) = 1 + beta w(s). Shapes and
+    dead prefixes are as in `locally_filtered`. Source: ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)
@@ -59,7 +59,7 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
     for t in reversed(range(setting.length)):
         retained = np.where(alive[t], setting.base[t], 0.0)
         dead = np.logical_not(alive[t].any(axis=-1, keepdims=True))
-        # The best response at beta = 1 to values -w, from the base's mass on the tokens kept.
+        # The best response at beta = 1 to values -w, from the base's mass on the reachable tokens.
         response = respond(np.where(dead, setting.base[t], retained), -deficit, np.ones(()), FORWARD_KL)
         policy.insert(0, np.where(dead, setting.base[t], response.policy))
         lowest = np.where(alive[t], deficit, np.inf).min(axis=-1)
@@ -68,7 +68,7 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
 
 
 def _alive(base: list[np.ndarray], valid: Array) -> list[np.ndarray]:
-    """For each table, the tokens of positive mass from which a valid answer can be reached."""
+    """For each table, the tokens of positive mass from which a correct answer is reachable."""
     alive: list[np.ndarray] = []
     reached = valid
     for table in reversed(base):

@@ -1,6 +1,7 @@
-"""The stationary policies of std-normalised runs: those of beta/alpha_G(V) at their own pass rate V.
+"""Stationary policies of std-normalised runs: those of beta/alpha_G(V), where V is the policy's own pass
+rate.
 
-The pass rate is a root of an equation that can have several; which one a run reaches depends on its start.
+V solves an equation that can have several roots; the start of a run decides which root the run reaches.
 """
 
 from collections.abc import Callable
@@ -20,15 +21,14 @@ from .response import require_smooth, slope
 from .sequence import pass_rate_drive
 from .token import PolicySolver, Tables, table_pass_rate, token_policy
 
-_GRID = 4001
-"""Points at which a change of sign is looked for, evenly spread in logit V."""
+_GRID = 4001  # Points of the grid, even in logit V, on which sign changes are sought.
 _TREE_GRID = 129
 _REFINEMENTS, _FINER = 6, 33
-"""How often, and with how many points, the grid is made finer where two roots may hide between its points."""
+"""Number of refinements, and points of each, where two roots may lie between two points of the grid."""
 
 
 class StationaryValidity(NamedTuple):
-    """A pass rate at which a std-normalised run is stationary, and whether runs nearby approach it."""
+    """A pass rate at which a std-normalised run is stationary, and whether nearby runs approach it."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -48,17 +48,17 @@ def normalised_validities(
 ) -> tuple[StationaryValidity, ...]:
     """All roots mu of f'(mu/A1) - f'((1-mu)/A0) = alpha_G(mu)/beta, in increasing order, with stability.
 
-    Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. Holds for a single decision, or for a sequence
-    penalty. Stable where the left side crosses from below. `mixed_only`: groups whose rewards are all equal
-    are left out, and their KL with them, which `mixed_share` weighs. Raises ValueError unless
-    0 < base_rate < 1, beta > 0. Source: ours, entries `group_advantages`.
+    Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. The equation describes a single decision, or a
+        penalty on whole answers. A root is stable if the left side crosses from below. With `mixed_only`,
+        groups of equal rewards are dropped together with their KL, as `mixed_share` weighs. Raises
+        ValueError unless 0 < base_rate < 1 and beta > 0. Source: ours, entries `group_advantages`.
     """
     from scipy.optimize import brentq
 
     rise = _rise(base_rate, beta, group_size, scale, divergence, mixed_only)
     grid = np.linspace(logit(np.asarray(base_rate)), FARTHEST_LOGIT, _GRID)
     grid = _with_folds(rise, grid)
-    # A root may be a point of the grid: there the sign is zero, which counts as not rising.
+    # If a root is a point of the grid its sign is zero, which counts as not rising.
     rises = rise(grid) > 0
     roots = []
     for i in np.flatnonzero(rises[:-1] != rises[1:]):
@@ -70,10 +70,10 @@ def normalised_validities(
 
 
 def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.ndarray:
-    """The grid, finer where the function comes so near to zero that it may touch it between two points.
+    """Refine the grid where the function comes close enough to zero to touch it between two points.
 
-    Near a fold two roots lie within one step, where the signs at its ends agree: in between the function
-    turns, and the parabola through three points says whether it may reach zero.
+    Near a fold two roots lie within one step whose end points have one sign. The function turns in
+    between, and the parabola through three points shows whether it may reach zero.
     """
     values = function(grid)
     for _ in range(_REFINEMENTS):
@@ -93,11 +93,11 @@ def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.nd
 
 
 def several_policies_below(group_size: int, scale: str = "std") -> float:
-    """The base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
+    """Base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
 
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
-    alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, entries
-    `group_advantages`.
+        alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours,
+        entries `group_advantages`.
     """
     log_odds = np.linspace(-FARTHEST_LOGIT / 2, FARTHEST_LOGIT / 2, 5 * _GRID)
     mu, failed = expit(log_odds), expit(-log_odds)
@@ -117,10 +117,10 @@ def normalised_pass_rate_at(
     *,
     start: Scalars | None = None,
 ) -> Values:
-    """The pass rate that a std-normalised run reaches from `start` (by default from the base itself).
+    """Pass rate that a std-normalised run reaches from `start` (by default the base's own pass rate).
 
     From there the pass rate moves to the nearest root of `normalised_validities` in the direction of its
-    gradient. Shapes broadcast; base rates 0 and 1 stay. Raises ValueError as `normalised_validities`.
+    gradient. Shapes broadcast; base rates 0 and 1 stay. Errors are those of `normalised_validities`.
     Source: ours, entries `group_advantages`.
     """
     base_rate = probability("base_rate", base_rate)
@@ -131,13 +131,13 @@ def normalised_pass_rate_at(
             return a
         roots = normalised_validities(a, b, group_size, scale, divergence)
         below = [root for root in roots if root.pass_rate <= s]
-        # The nearest root below attracts if it is stable; if it is unstable, the one above does.
+        # The nearest root below attracts if it is stable; if it is unstable, the root above does.
         if below and (below[-1].stable or below[-1].pass_rate == s):
             return below[-1].pass_rate
         return roots[len(below)].pass_rate
 
     settings = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
-    # Rates from counts repeat: each different case is solved once.
+    # Rates from counts repeat: each distinct case is solved once.
     cases, place = np.unique(settings.reshape(-1, 3), axis=0, return_inverse=True)
     pass_rates = np.array([reached(*case) for case in cases.tolist()])
     return pass_rates[place].reshape(settings.shape[:-1])
@@ -151,7 +151,7 @@ def _rise(
     divergence: FDivergence,
     mixed_only: bool = False,
 ) -> Callable[[Values], Values]:
-    """alpha_G(mu)/beta minus the penalty's gradient, by logit mu: positive where the pass rate grows."""
+    """alpha_G(mu)/beta minus the penalty's gradient, over logit mu: positive where the pass rate grows."""
     require_smooth(divergence)
     base, strength = open_rate("base_rate", base_rate), 1 / positive("beta", beta)
     if base.ndim or strength.ndim:
@@ -160,7 +160,7 @@ def _rise(
 
     def rise(log_odds: Values) -> Values:
         mu = expit(np.asarray(log_odds))
-        # Where they can be, the log odds are taken as they are: mu itself rounds to one beyond 36.
+        # The log odds are used directly where possible: mu rounds to one beyond log odds of 36.
         cost = log_odds - start if divergence == REVERSE_KL else pass_rate_drive(base, mu, divergence)
         if mixed_only:
             of_right, of_wrong = (np.log(mu / base), np.log(expit(-np.asarray(log_odds)) / (1 - base)))
@@ -183,11 +183,26 @@ def normalised_policy(
     start: float | None = None,
     end: int | None = None,
 ) -> list[np.ndarray]:
-    """A prompt's stationary policy under std-normalised advantages: `solver` at beta/alpha_G(V), V its own.
+    """Stationary policy of one prompt under std-normalised advantages: `solver` at beta/alpha_G(V).
 
-    base, valid without batch axes; `solver` is `token_policy` or `sequence_policy` (the latter also for a run
-    whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is the
-    nearest to `start` (by default the base's pass rate) in the direction in which V is driven.
+    V is the policy's own pass rate. Several V can solve this; the result is the nearest to `start` in the
+    direction in which V is driven.
+
+    Args:
+        base: Next-token tables without batch axes, one per position, shape (V, ..., V).
+        valid: 1 where an answer is correct, shape (V, ..., V).
+        beta: KL coefficient in units of reward, positive.
+        group_size: Answers per prompt G, at least 2.
+        scale: Divisor of the advantage, a key of `SCALES`.
+        solver: `token_policy` or `sequence_policy`; the latter also for a penalty that is corrected for
+            the KL of the tokens to come.
+        divergence: The penalty's divergence.
+        start: Pass rate before training, by default the base's.
+        end: The end symbol, if answers may be shorter than the tree.
+
+    Returns:
+        Next-token tables of the base's shapes.
+
     Source: the correction, yao2026future; ours, entries `group_advantages`.
     """
     from scipy.optimize import brentq
@@ -195,7 +210,7 @@ def normalised_policy(
     solve = partial(solver, divergence=divergence, end=end)
 
     def rise(log_odds: Values) -> Values:
-        """How far above V the pass rate at beta/alpha_G(V) lies."""
+        """Difference between the pass rate at beta/alpha_G(V) and V."""
         mu = expit(np.asarray(log_odds))
         weight = group_weight(group_size, mu, scale)
         return table_pass_rate(solve(base, valid, beta / weight), valid, end) - mu

@@ -1,8 +1,8 @@
-"""The best response to given values: argmax_p sum_y p(y) Q(y) - beta D_f(p || a), for any declared f.
+"""Best response to given values, argmax_p sum_y p(y) Q(y) - beta D_f(p || a), for any declared f.
 
-With f normalised (f'(1) = 0) the maximiser is p = a u, f'(u) = (Q - lambda)/beta, and u = 0 where that lies
-below f'(0+). It is solved for the ratio of the outcomes of greatest value, u_top in [1, 1/a(top)]: the
-other slopes are f'(u_top) + (Q - max Q)/beta, so that a beta near zero costs no digits.
+With f normalised (f'(1) = 0) the maximiser is p = a u with f'(u) = (Q - lambda)/beta, and u = 0 if that lies
+below f'(0+). The unknown is the ratio of the outcomes of greatest value, u_top in [1, 1/a(top)]; the other
+slopes are f'(u_top) + (Q - max Q)/beta, so that a beta near zero costs no digits.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,8 @@ from ..numeric.elementary import Values, add_axes, normalised
 from ..support.errors import argument_error
 from ..support.record import readable
 
-_LEAST_LOG_RATIO = -700.0
-"""Below this log ratio u = p/a counts as zero."""
-_SLACK = 1e-9
-"""By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
+_LEAST_LOG_RATIO = -700.0  # Below this log-ratio u = p/a counts as zero.
+_SLACK = 1e-9  # Widening of a bracket in log u, so that rounding cannot push the root out.
 
 
 class Response(NamedTuple):
@@ -37,11 +35,23 @@ class Response(NamedTuple):
 def best_response(
     reference: Distribution, value: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL
 ) -> np.ndarray:
-    """argmax_p sum_y p(y) value(y) - beta D_f(p || reference), shape (..., outcomes), for beta > 0 (...).
+    """Maximise sum_y p(y) value(y) - beta D_f(p || reference) over distributions p.
 
-    Reverse KL: p ~ a e^{value/beta}. Forward KL: p = beta a/(l - value), l the root that normalises it.
-    Outcomes without reference mass keep none. Raises ValueError for a generator with a kink, whose
-    maximiser need not be unique. Source: ours, entries `token_penalties`.
+    Reverse KL: p ~ a e^{value/beta}. Forward KL: p = beta a/(l - value), l the root that normalises p.
+
+    Args:
+        reference: Probabilities a, shape (..., outcomes); an outcome without mass gets none.
+        value: Value of each outcome, in units of reward, same shape.
+        beta: Coefficient of the divergence, positive, shape (...).
+        divergence: A divergence with a smooth generator.
+
+    Returns:
+        The maximiser, shape (..., outcomes).
+
+    Raises:
+        ValueError: For a generator with a kink, whose maximiser need not be unique.
+
+    Source: ours, entries `token_penalties`.
     """
     reference, value = distribution("reference", reference), finite("value", value)
     beta = positive("beta", beta)
@@ -50,7 +60,7 @@ def best_response(
 
 
 def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: FDivergence) -> Response:
-    """The same, unchecked; the reference may have less mass than one (the policy never has)."""
+    """Solve `best_response` unchecked, also for a reference with mass below one."""
     require_smooth(divergence)
     reference, value = np.broadcast_arrays(reference, value)
     best = np.where(reference > 0, value, -np.inf).max(axis=-1, keepdims=True)
@@ -69,7 +79,7 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
 
 
 def require_smooth(divergence: FDivergence) -> None:
-    """Refuse what is no divergence, and a generator with a kink at one."""
+    """Refuse values that are not a divergence, and generators with a kink at one."""
     if not isinstance(divergence, FDivergence):
         raise argument_error("divergence", divergence, "an FDivergence, such as dph_theory.FORWARD_KL")
     if not np.isfinite(divergence.curvature):
@@ -83,7 +93,7 @@ def slope(divergence: FDivergence, log_ratio: Values) -> Values:
 
 
 def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """The log ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
+    """Log-ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
     at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
 
     def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
@@ -96,7 +106,7 @@ def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence)
 
 @cache
 def power_family(divergence: FDivergence) -> float | None:
-    """The power, not zero, with f'(u) - f'(1) = f''(1) (1 - u^-power)/power, if there is one."""
+    """Nonzero power with f'(u) - f'(1) = f''(1) (1 - u^-power)/power, if there is one."""
     import sympy
 
     from ..fdivergence import u
@@ -107,7 +117,7 @@ def power_family(divergence: FDivergence) -> float | None:
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """log u with f'(u) = f'(e^top) + drop, for drop <= 0; -inf below f'(0+).
+    """Solve f'(u) = f'(e^top) + drop for log u, with drop <= 0; -inf below f'(0+).
 
     For a power family the slopes are those of f/f''(1).
     """
@@ -124,7 +134,7 @@ def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np
     high = ratio[between]
 
     def gap(x: np.ndarray, to: np.ndarray) -> np.ndarray:
-        # Compared by arcsinh, which tames slopes that span three hundred decades.
+        # Compared by arcsinh, because slopes span three hundred decades.
         return np.arcsinh(np.maximum(slope(divergence, x), -1e300)) - np.arcsinh(np.maximum(to, -1e300))
 
     ratio[between] = _root(gap, np.full_like(high, _LEAST_LOG_RATIO), high, aim[between])
@@ -132,7 +142,7 @@ def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np
 
 
 def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.ndarray) -> np.ndarray:
-    """The roots of an increasing function, one for each entry of its second argument."""
+    """Roots of an increasing function, one per entry of its second argument."""
     from scipy.optimize import elementwise
 
     roots = elementwise.find_root(function, (low, high), args=(argument,))

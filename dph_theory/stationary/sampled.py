@@ -1,11 +1,9 @@
-"""Stationary policies of runs that sample otherwise than from the policy against one reference.
+"""Stationary policies of runs with another sampler, reference or reward than the standard ones.
 
-At a temperature, from a truncated vocabulary, against a reference that is set anew, by two rewards, without
-the answers cut off, or by a verifier that can be hacked.
-
-A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
-`tempered` and `truncated`; `finite_training.flow` follows training under any of them. Source: entries
-`samplers`.
+They sample at a temperature or from a truncated vocabulary, reset the reference, reward more than
+correctness, mask truncated answers, or use a verifier that can be hacked. A sampler maps the policy's
+next-token tables to those from which rollouts are drawn, such as `tempered` and `truncated`;
+`finite_training.flow` follows training under any sampler. Source: entries `samplers`.
 """
 
 from typing import Any
@@ -34,22 +32,23 @@ from .token import PolicySolver, Tables, conditionals, next_token_tables, tree
 
 
 def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
-    """The tables with logits divided by the temperature T > 0, pi(.|s)^(1/T) normalised; shapes stay."""
+    """Divide logits by the temperature T > 0: pi(.|s)^(1/T), normalised; shapes are unchanged."""
     power = 1 / scalar("temperature", positive("temperature", temperature))
     return [_powered(table, power) for table in next_token_tables("tables", tables, None)]
 
 
 def _powered(table: np.ndarray, power: float) -> np.ndarray:
-    # Over the likeliest token: its power is one, whatever the temperature.
+    # Relative to the likeliest token, whose power is one at every temperature.
     return normalised((table / table.max(axis=-1, keepdims=True)) ** power)
 
 
 def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: float = 0.0) -> list[np.ndarray]:
-    """The tables on the tokens that a truncated sampler keeps at each prefix, normalised; shapes stay.
+    """Restrict tables to the tokens that a truncated sampler leaves at each prefix, normalised.
 
-    One after the other, as transformers does: the top_k likeliest (0: all); of these the fewest of mass
-    top_p; of these those of at least min_p times the likeliest's. Of equal tokens the first is the likelier.
-    Raises ValueError for a top_p outside (0, 1], a min_p outside [0, 1], a top_k below 0.
+    The cuts apply in the order of transformers: the top_k likeliest (0: all); of these the fewest of mass
+        top_p; of these the tokens of at least min_p times the largest probability. Among equal tokens the
+        first counts as likelier. Shapes are unchanged. Raises ValueError for a top_p outside (0, 1], a
+        min_p outside [0, 1] or a top_k below 0.
     """
     share = scalar("top_p", real("top_p", top_p, above=0, at_most=1))
     least = scalar("min_p", probability("min_p", min_p))
@@ -63,7 +62,7 @@ def _cut(table: np.ndarray, share: float, count: int, least: float) -> np.ndarra
     if count:
         ranked = normalised(np.where(np.arange(table.shape[-1]) < count, ranked, 0.0))
     before = ranked.cumsum(axis=-1) - ranked
-    # The first stays. Rounding of a sum of masses is no mass: others go once those before them are top_p.
+    # The first token stays; others go once the mass before them reaches top_p, up to rounding.
     retained = (before < max(share - 1e-12, 1e-300)) & (ranked >= least * ranked[..., :1])
     masses = np.empty_like(table)
     np.put_along_axis(masses, order, normalised(np.where(retained, ranked, 0.0)), axis=-1)
@@ -79,17 +78,18 @@ def policy_at_temperature(
     solver: PolicySolver = sequence_policy,
     **options: object,
 ) -> list[np.ndarray]:
-    """What a run converges to that divides logits by T in rollouts, log-probabilities and KL, read at T = 1.
+    """Stationary policy, read at T = 1, of a run that divides logits by T in rollouts, log-probabilities and
+    KL.
 
-    Training is that of pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. One
-    decision under the reverse KL: a e^{T v/beta}, the base's proportions at beta/T. On trees, with the KL in
-    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `solver`.
+        Training acts on pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. For one
+        decision under the reverse KL this is a e^{T v/beta}, the base's proportions at beta/T. On trees with
+        the KL in the reward pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes are those of `solver`.
 
-    >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
-    >>> policy.round(4)
-    array([0.466 , 0.2003, 0.3338])
+        >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
+        >>> policy.round(4)
+        array([0.466 , 0.2003, 0.3338])
 
-    Source: ours, entries `samplers`.
+        Source: ours, entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -100,12 +100,13 @@ def policy_after_resets(
     base: Tables, valid: Array, beta: Scalars, rounds: int, *, solver: PolicySolver = sequence_policy,
     mixup: float = 1.0, **options: object,
 ) -> list[np.ndarray]:  # fmt: skip
-    """The last of so many trainings, each run until it is stationary, the reference moved there after each.
+    """Policy after `rounds` trainings to the stationary policy, each followed by a reset of the reference.
 
-    mixup in (0, 1]: how far the reference's logits move (TRL's ref_model_mixup_alpha, of weights there).
-    KL in the reward, mixup 1: `solver` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
-    (rounds - 1)). Token reverse KL: at beta times many rounds it selects the filtered model, and not the
-    locally filtered one. Shapes as in `solver`. Source: ours, entries `samplers`.
+    mixup in (0, 1] is how far the reference's logits move (in TRL, ref_model_mixup_alpha moves weights).
+    With the KL in the reward and mixup 1 the result is `solver` at beta/rounds on every tree; for one
+    decision it is `solver` at beta / (1 + mixup (rounds - 1)). With the token reverse KL at beta times
+    many rounds the limit is the filtered policy, not the locally filtered one. Shapes are those of
+    `solver`. Source: ours, entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -122,11 +123,11 @@ def policy_after_resets(
 def rewarded_policy(
     base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None
 ) -> list[np.ndarray]:
-    """The maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
+    """Maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
 
-    Of correctness and a bonus w on format, r = v + w f: four kinds of answers, each in the base's
-    proportions; where w > 1 an incorrect answer in format gains on a correct one out of format. rewards: a
-    number an answer, (V, ..., V), those after the end symbol at its padded entry; other shapes as in
+    For correctness plus a format bonus, r = v + w f, there are four kinds of answers, each in the base's
+    proportions; if w > 1, an incorrect answer in format gains on a correct one out of format. Rewards
+    have one number per answer, (V, ..., V), an ended answer at its padded entry; other shapes as in
     `sequence_policy`. Source: ours, entries `samplers`.
     """
     values = real("rewards", rewards)
@@ -140,13 +141,14 @@ def rewarded_policy(
 def masked_policy(
     base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_loss: bool = False
 ) -> Values:
-    """What a decision converges to whose unfinished answers are masked out of the loss; (..., outcomes).
+    """Stationary policy of a decision whose unfinished answers are masked out of the loss, (..., outcomes).
 
-    The policy gradient in logits; nothing constrains their mass. KL in the reward, less the mean reward of
-    the finished: these become p_beta among themselves, at odds Z e^{-k/(n beta)} / (a's unfinished mass),
-    Z = sum over them of a e^{v/beta}, n of them, k correct. in_loss: k2 or the corrected k3 in the loss and
-    rewards less the mean of all, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect one that finishes has a
-    e^{-V/beta}. Either way masking can make truncation grow. Raises ValueError where an unfinished answer is
+    The policy gradient acts in logits; the mass of unfinished answers is unconstrained. With the KL in
+    the reward and the mean reward of the finished answers as baseline, these become p_beta among
+    themselves, at odds Z e^{-k/(n beta)} / (a's unfinished mass), where Z = sum of a e^{v/beta} over the
+    n finished answers, k of them correct. in_loss: k2 or the corrected k3 in the loss and the mean of all
+    rewards as baseline, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect finished answer has a
+    e^{-V/beta}. Either way masking can increase truncation. Raises ValueError if an unfinished answer is
     correct, none is unfinished, or no correct one has mass.
 
     >>> masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
@@ -175,12 +177,13 @@ def masked_policy(
 
 
 def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
-    """The beta with the highest *true* pass rate under a verifier that some incorrect answers always pass.
+    """The beta of highest *true* pass rate under a verifier that some incorrect answers (hacks) always pass.
 
-    b* = (1 - phi) / log(J A0 / (nu h)), J = 1 - phi - nu, A0 = 1 - A1 - h; below it the hacks grow.
-    Parameters in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the chance
-    that another incorrect answer passes, and nu, that a correct one fails. Returns beta, shapes broadcast: 0
-    where no beta is too small (nu h = 0), inf where training at any lowers the pass rate.
+    b* = (1 - phi) / log(J A0 / (nu h)) with J = 1 - phi - nu and A0 = 1 - A1 - h; below b* the hacks
+    grow. Arguments in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the
+    probability that another incorrect answer passes, and nu, that a correct one fails. Returns beta,
+    shapes broadcast: 0 if no beta is too small (nu h = 0), inf if training at any beta lowers the pass
+    rate.
 
     >>> float(best_beta(0.2, 0.001, 0.05, 0.1).round(6))
     0.107668

@@ -17,12 +17,25 @@ from .token import Tables, conditionals, tree
 def sequence_policy(
     base: Tables, valid: Array, beta: Scalars, divergence: FDivergence = REVERSE_KL, *, end: int | None = None
 ) -> list[np.ndarray]:
-    """The maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
+    """Maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
 
-    u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0) for
-    every f, which sets the pass rate alone (`pass_rate_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
-    base: a list, entry t of shape (*batch, V, ..., V) with t+1 trailing axes; valid: (*batch, V, ..., V);
-    beta > 0: (*batch). Returns tables of the base's shapes; prefixes without mass keep the base's.
+    u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0)
+    for every f, which sets the pass rate alone (`pass_rate_at`). Reverse KL: the tilted policy p_b ~ a
+    e^{v/b}.
+
+    Args:
+        base: Next-token tables; entry t has shape (*batch, V, ..., V) with t+1 trailing axes.
+        valid: 1 where an answer is correct, shape (*batch, V, ..., V).
+        beta: Coefficient of the penalty in units of reward, positive, shape (*batch).
+        divergence: The penalty's divergence.
+        end: The end symbol, if answers may be shorter than the tree.
+
+    Returns:
+        Tables of the base's shapes; prefixes without mass have the base's distribution.
+
+    Raises:
+        ValueError: If a table is not a distribution, shapes do not fit, or `beta` is not positive.
+
     Source: reverse KL, dymetman2026binary; ours, entries `sequence_penalties`.
     """
     setting = tree(base, valid, end, beta)
@@ -37,11 +50,11 @@ def sequence_policy(
 
 
 def pass_rate_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
-    """The pass rate mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
+    """Pass rate mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
 
-    mu = 1 where that has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 + 1/beta.
-    Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0, 1] (0 and 1
-    stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
+    mu = 1 if the equation has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 +
+    1/beta. Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0,
+    1] (0 and 1 stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
     """
     base_rate, beta = probability("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
@@ -51,10 +64,10 @@ def pass_rate_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = RE
 
 
 def beta_at(base_rate: Scalars, pass_rate: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
-    """The beta at which a base rate A1 is raised to that pass rate: the inverse of `pass_rate_at`.
+    """The beta at which base rate A1 is raised to `pass_rate`: the inverse of `pass_rate_at`.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < `pass_rate` < 1; a pass rate of 1 is allowed
-    where f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < `pass_rate` < 1. A pass rate of 1 is
+    allowed if f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries
     `sequence_penalties`.
     """
     require_smooth(divergence)
@@ -68,7 +81,7 @@ def beta_at(base_rate: Scalars, pass_rate: Scalars, divergence: FDivergence = RE
 
 
 def pass_rate_drive(base_rate: Values, pass_rate: Values, divergence: FDivergence) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), which a stationary policy of pass rate mu balances against 1/beta."""
+    """f'(mu/A1) - f'((1-mu)/A0), which equals 1/beta at the stationary pass rate mu."""
     with np.errstate(divide="ignore"):
         failed = np.log1p(-pass_rate) - np.log1p(-base_rate)
     low = slope(divergence, np.where(pass_rate < 1, failed, 0.0))
@@ -78,7 +91,7 @@ def pass_rate_drive(base_rate: Values, pass_rate: Values, divergence: FDivergenc
 
 @cache
 def slope_at_zero(divergence: FDivergence) -> float:
-    """f'(0+) - f'(1): finite where a finite beta already removes every failure, else -inf."""
+    """f'(0+) - f'(1): finite if a finite beta already removes every incorrect answer, else -inf."""
     import sympy
 
     from ..fdivergence import u
@@ -87,13 +100,13 @@ def slope_at_zero(divergence: FDivergence) -> float:
 
 
 def effective_beta(beta: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
-    """The beta at which an exact verifier has the stationary policy that one which errs has: b/J.
+    """Equivalent beta for an exact verifier, b/J, if the verifier at hand makes errors.
 
-    Errors are independent of the answer given its correctness: the mean reward is phi + J v, J = 1 - phi -
-    nu. Errors tied to answers are no noise: training maximises the rewards as given. Without a KL the path is
-    the same, J times slower. Parameters: beta > 0; phi, the share of incorrect answers accepted, and nu, of
-    correct ones rejected, in [0, 1]; shapes broadcast. Returns beta of that shape.
-    Raises ValueError where J is not above 0: training then lowers the pass rate.
+    Errors are independent of the answer given its correctness, so the mean reward is phi + J v with J = 1
+    - phi - nu. (Errors tied to particular answers are not noise: training maximises the given rewards.)
+    Without a KL the path is the same, J times slower. Arguments: beta > 0; phi, the share of incorrect
+    answers accepted, and nu, of correct ones rejected, in [0, 1]; shapes broadcast. Returns beta of that
+    shape. Raises ValueError unless J > 0, because training then lowers the pass rate.
 
     >>> float(effective_beta(0.5, 0.05, 0.2).round(4))
     0.6667

@@ -1,4 +1,4 @@
-"""The stationary policy of a penalty on every token at the prefixes sampled; next-token tables on a tree."""
+"""Stationary policies of a penalty on every token at the sampled prefixes, as next-token tables on a tree."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,10 +15,9 @@ from ..support.errors import argument_error
 from ..tokens import checked_tables, flat, joint
 from .response import respond
 
-Tables = Sequence[Array]
-"""Next-token probabilities given each prefix, one table a position."""
+Tables = Sequence[Array]  # Next-token probabilities given each prefix, one table per position.
 PolicySolver = Callable[..., list[np.ndarray]]
-"""`sequence_policy`, `token_policy`, or one of them with keywords filled in."""
+"""A solver is `sequence_policy`, `token_policy`, or one of them with keywords filled in."""
 
 
 class AnswerTree(NamedTuple):
@@ -30,14 +29,14 @@ class AnswerTree(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of tokens of an answer."""
+        """Number of tokens of an answer."""
         return len(self.base)
 
 
 def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name: str = "base") -> AnswerTree:
-    """The arguments shared by all stationary policies, checked; after the end symbol only it follows.
+    """Check the arguments shared by all stationary policies; the end symbol is followed only by itself.
 
-    Raises ValueError for tables that are no distributions, or for shapes that do not fit.
+    Raises ValueError for tables that are not distributions, or for shapes that do not fit.
     """
     tables = next_token_tables(name, base, end)
     valid = verifier(valid, tables)
@@ -59,7 +58,7 @@ def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name:
 
 
 def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.ndarray]:
-    """The tables as float arrays, checked; after the end symbol only the end symbol follows."""
+    """Check the tables as float arrays in which the end symbol is followed only by itself."""
     checked = checked_tables(name, tables)
     tokens = checked[0].shape[-1]
     if end is not None and not 0 <= end < tokens:
@@ -71,7 +70,7 @@ def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.nda
 
 
 def _ended(tokens: int, length: int, end: int) -> np.ndarray:
-    """Which prefixes of that length hold the end symbol."""
+    """Mask of the prefixes of that length that contain the end symbol."""
     ended = np.zeros((tokens,) * length, dtype=bool)
     for axis in range(length):
         ended[(slice(None),) * axis + (end,)] = True
@@ -79,7 +78,7 @@ def _ended(tokens: int, length: int, end: int) -> np.ndarray:
 
 
 def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
-    """Whether each answer is correct, checked, (..., V, ..., V)."""
+    """Check the correctness of each answer, booleans (..., V, ..., V)."""
     valid = booleans("valid", valid)
     tokens, length = tables[0].shape[-1], len(tables)
     if valid.ndim < length or valid.shape[valid.ndim - length :] != (tokens,) * length:
@@ -88,7 +87,7 @@ def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
 
 
 def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) -> list[np.ndarray]:
-    """The next-token tables of a distribution of answers; at prefixes without mass those of `otherwise`."""
+    """Next-token tables of a distribution over answers; prefixes without mass take those of `otherwise`."""
     masses = [answers]
     for _ in range(length):
         masses.insert(0, masses[0].sum(axis=-1))
@@ -99,9 +98,9 @@ def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) 
 
 
 def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
-    """The probability of every answer, shape (*batch, V, ..., V); ended answers stand at their padded entry.
+    """Probability of every answer, shape (*batch, V, ..., V); an ended answer stands at its padded entry.
 
-    Raises ValueError for tables that are no next-token distributions.
+    Raises ValueError for tables that are not next-token distributions.
     """
     return joint(next_token_tables("tables", tables, end))
 
@@ -109,26 +108,26 @@ def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
 def policy_divergence(
     policy: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
 ) -> Values:
-    """D_f of `policy` from `reference`, of whole answers, (*batch): by default KL; inf where it is."""
+    """D_f of `policy` from `reference` over whole answers, (*batch): by default KL; may be inf."""
     return divergence(_flat("policy", policy, end), _flat("reference", reference, end))
 
 
 def table_pass_rate(policy: Tables, valid: Array, end: int | None = None) -> Values:
-    """The probability of a valid answer, (*batch)."""
+    """Probability of a correct answer, (*batch)."""
     checked = tree(policy, valid, end, name="policy")
     axes = tuple(range(-checked.length, 0))
     return np.where(checked.valid, joint(checked.base), 0.0).sum(axis=axes)
 
 
 def valid_answer_shares(policy: Tables, valid: Array, end: int | None = None) -> np.ndarray:
-    """P(answer | valid), shape (*batch, V, ..., V). Raises ValueError where no valid answer has mass."""
+    """P(answer | correct), (*batch, V, ..., V). Raises ValueError if no correct answer has mass."""
     checked = tree(policy, valid, end, name="policy")
     answers = joint(checked.base)
     return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
 
 
 def policy_excess_kl(policy: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
-    """KL of `policy` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
+    """KL of `policy` from the base in nats, split as by `excess_kl`; each part has shape (*batch).
 
     Source: ours, entries `frontier`.
     """
@@ -142,7 +141,7 @@ def _flat(name: str, tables: Tables, end: int | None) -> np.ndarray:
 
 
 def answer_lengths(tokens: int, length: int, end: int | None) -> np.ndarray:
-    """How many tokens each answer has, its end symbol counted, (V, ..., V)."""
+    """Number of tokens of each answer including its end symbol, (V, ..., V)."""
     lengths = np.full((tokens,) * length, length)
     if end is not None:
         for shorter in range(length - 1, 0, -1):
@@ -161,16 +160,26 @@ def token_policy(
     per_answer_mean: bool = False,
     lengths: Array | None = None,
 ) -> list[np.ndarray]:
-    """The stationary policy of a token penalty, as next-token tables, by one backward pass over the tree.
+    """Stationary policy of a penalty on each token, by one backward pass over the tree.
 
-    At every prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the probability
-    that pi's answer is correct after s, t. Reverse KL (k2, or k3 with the importance weight, in the loss):
-    pi ~ a e^{Q/beta}. Forward KL (plain k3 in the loss): pi = beta a/(l - Q), and V(s) = l - beta.
-    Shapes, `end` and prefixes without mass are as in `sequence_policy`; a prefix from which no valid answer
-    can be reached keeps the base's distribution.
+    At prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the pass rate after
+    s, t. Reverse KL (k2, or k3 with importance weight, in the loss): pi ~ a e^{Q/beta}. Forward KL (k3 in
+    the loss, without importance weight): pi = beta a/(l - Q), and V(s) = l - beta.
 
-    With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which converges
-    elsewhere, see `answer_mean_policy`; `lengths`: those of the answers, (V, ..., V), if `end` is not given.
+    Args:
+        base: Next-token tables; entry t has shape (*batch, V, ..., V) with t+1 trailing axes.
+        valid: 1 where an answer is correct, shape (*batch, V, ..., V).
+        beta: Coefficient of the penalty in units of reward, positive, shape (*batch).
+        divergence: The penalty's divergence.
+        end: The end symbol, if answers may be shorter than the tree.
+        per_answer_mean: Weigh an answer's tokens by 1/length (TRL's loss_type grpo); the stationary
+            policy differs, see `answer_mean_policy`.
+        lengths: Lengths of the answers, (V, ..., V), if `end` is not given.
+
+    Returns:
+        Tables of the base's shapes; prefixes without mass, or without a reachable correct answer, have
+        the base's distribution.
+
     Source: ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end, beta)
@@ -178,8 +187,8 @@ def token_policy(
         raise argument_error("lengths", lengths, "none without per_answer_mean: sums weigh answers alike")
     if per_answer_mean:
         return answer_mean_policy(setting, divergence, end, lengths)
-    # What is carried backwards is -(1 - Q): failures of the size of beta keep their digits, where Q, near
-    # one, would lose those beyond eps/beta.
+    # The recursion carries -(1 - Q): failures of the size of beta keep their digits, whereas Q near one would
+    # lose the digits beyond eps/beta.
     lacking = setting.valid.astype(float) - 1.0
     policy: list[np.ndarray] = []
     for t in reversed(range(setting.length)):
@@ -192,11 +201,12 @@ def token_policy(
 def answer_mean_policy(
     setting: AnswerTree, divergence: FDivergence, end: int | None, lengths: Array | None
 ) -> list[np.ndarray]:
-    """The stationary policy of a token penalty in a loss that averages over each answer's tokens.
+    """Stationary policy of a token penalty in a loss that averages over each answer's tokens.
 
-    At each prefix R(s,t) - b W(s,t) h(u_t) is one number, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
-    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V its own pass rate. Raises ValueError
-    for another divergence, and for lengths that do not fit. Source: ours, entries `updates_and_means`.
+    At each prefix R(s,t) - b W(s,t) h(u_t) is constant in t, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
+    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V the policy's own pass rate. Raises
+    ValueError for another divergence, and for lengths that do not fit. Source: ours, entries
+    `updates_and_means`.
     """
     if divergence not in (REVERSE_KL, FORWARD_KL):
         raise argument_error("divergence", divergence.name, "REVERSE_KL or FORWARD_KL, with per_answer_mean")
@@ -206,7 +216,7 @@ def answer_mean_policy(
     flats = [flat(part, part.ndim - len(batch)) for part in parts]
 
     def policy_at(pass_rate: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
-        """The stationary policy if the baseline were that pass rate, for (k, ...) trees."""
+        """Stationary policy if the baseline were that pass rate, for (k, ...) trees."""
         *tables, verdicts = (
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
@@ -220,7 +230,7 @@ def answer_mean_policy(
         return policy
 
     def shortfall(pass_rate: np.ndarray, *rows: np.ndarray) -> np.ndarray:
-        """By how much its pass rate falls short of the baseline; it rises in the baseline."""
+        """Baseline minus the policy's own pass rate; increasing in the baseline."""
         policy = policy_at(pass_rate, rows[:-1], rows[-1][..., 0])
         return pass_rate - (flat(joint(policy), setting.length) * rows[-2]).sum(axis=-1)
 
@@ -231,7 +241,7 @@ def answer_mean_policy(
 
 
 def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> np.ndarray:
-    """How many tokens each answer has, as given or by the end symbol."""
+    """Number of tokens of each answer, as given or by the end symbol."""
     shape = setting.valid.shape[setting.valid.ndim - setting.length :]
     if lengths is None:
         return answer_lengths(shape[0], setting.length, end)
@@ -244,11 +254,11 @@ def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> n
 def weighed_response(
     base: np.ndarray, values: np.ndarray, cost: np.ndarray, divergence: FDivergence
 ) -> np.ndarray:
-    """The policy at which values - cost h(u) is one number C at each prefix, (..., tokens)."""
+    """Solve for the policy at which values - cost h(u) is constant at each prefix, (..., tokens)."""
     supported = base > 0
     high = np.where(supported, values, -np.inf).max(axis=-1)
     least = values if divergence is REVERSE_KL else values - cost
-    # A base that has lost mass, as in a limit, is made up for by a C below all values.
+    # A base that has lost mass, as in a limit, is compensated by a C below all values.
     lost = np.log(np.minimum(base.sum(axis=-1), 1.0)) * np.where(supported, cost, 0.0).max(axis=-1)
     low = np.where(supported, least, np.inf).min(axis=-1) + lost
     if divergence is FORWARD_KL:

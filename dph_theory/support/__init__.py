@@ -1,1 +1,1 @@
-"""What every package shares and no theory: errors, files, records, processes, the terminal."""
+"""Shared code without theory for all packages: errors, files, records, processes, the terminal."""

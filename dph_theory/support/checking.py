@@ -1,4 +1,4 @@
-"""What a person wrote in YAML as typed values, by pydantic; its errors in the form of ours."""
+"""Typed values from what a user wrote in YAML, by pydantic; errors have the package's form."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from .errors import argument_error, closest_name
 
 CHECKED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-"""The configuration of every part of a file: no unknown key, no value of another type, finite numbers."""
+"""Configuration of every part of a file: no unknown key, no value of another type, finite numbers."""
 _FREE = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 _WORDS = {
     "dataclass_type": "a mapping of keys to values",
@@ -22,18 +22,20 @@ Kind = TypeVar("Kind")
 
 
 def build(kind: type[Kind], values: Any, where: str) -> Kind:
-    """A dataclass configured as `CHECKED` from a mapping, or ValueError for the first key or value at fault.
+    """Build a dataclass configured as `CHECKED` from a mapping, or raise ValueError for the first bad key or
+    value.
 
-    The error says what is allowed and, for an unknown key, the nearest known one; `where` goes before each
-    key, as in `task.options.`.
+        The error states the allowed values and, for an unknown key, the nearest known key; `where` precedes
+        each key, as in `task.options.`.
     """
     return cast(Kind, _validated(kind, values, where))
 
 
 def typed_arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner: str = "") -> dict[str, Any]:
-    """The values as keyword arguments of the annotated types, or an error as of `build`.
+    """Convert values to keyword arguments of the annotated types, or raise an error as `build` does.
 
-    With `owner`, what the arguments belong to, an unknown key's error names that instead of all known keys.
+    With `owner`, the name of what takes the arguments, an unknown key's error names the owner instead of
+    all known keys.
     """
     named: Any = TypedDict
     kind = named("Arguments", dict(hints), total=False)
@@ -43,14 +45,14 @@ def typed_arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner:
 
 def _validated(kind: Any, values: Any, where: str, owner: str = "") -> Any:
     try:
-        # As JSON, which stays strict about numbers where lists stand for tuples and mappings for dataclasses.
+        # As JSON, which is strict about numbers but accepts lists for tuples and mappings for dataclasses.
         return TypeAdapter(kind).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         raise _in_our_form(kind, values, where, owner, error) from error
 
 
 def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: ValidationError) -> ValueError:
-    """The first problem as key, value and what is allowed."""
+    """First problem as key, value and allowed values."""
     problems = error.errors(include_url=False)
     first = problems[0]
     keys = _keys(values, first["loc"])
@@ -65,16 +67,16 @@ def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: Validati
     if first["type"].startswith("missing"):
         return ValueError(f"{where}{'.'.join(map(str, first['loc']))} is missing")
     if first["type"] == "value_error":
-        # Raised by a class that checks several keys at once: it names the key and the value itself.
+        # Raised by a class that checks several keys at once; the error already names key and value.
         return ValueError(f"{name}{'.' if keys else ''}{first['ctx']['error']}")
-    # What may be of several types has a problem for each.
+    # A value of a union type has one problem per type.
     alternatives = [problem for problem in problems if _keys(values, problem["loc"]) == keys]
     expected = [_WORDS.get(x["type"], x["msg"].removeprefix("Input should be ")) for x in alternatives]
     return argument_error(name.rstrip(".") or "values", first["input"], " or ".join(dict.fromkeys(expected)))
 
 
 def _keys(values: Any, place: Sequence[int | str]) -> list[str]:
-    """The keys of a place in the values; places in lists and names of types are left out."""
+    """Keys on the way to a place in the values, without list indices and type names."""
     keys = []
     for key in place:
         if not isinstance(values, Mapping) or key not in values:

@@ -1,4 +1,4 @@
-"""The one form of error for an argument that is not allowed."""
+"""The single form of error for an argument that is not allowed."""
 
 from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class RefusedError(RuntimeError):
-    """What cannot be done, in words that a user can act on; commands print it without a traceback."""
+    """A refusal in words that a user can act on; commands print it without a traceback."""
 
 
 def argument_error(name: str, value: Any, allowed: str) -> ValueError:
-    """The error to raise: it names the argument, its value and what is allowed."""
+    """Build the error to raise: it names the argument, its value and the allowed values."""
     return ValueError(f"{name}={value!r} is not allowed: {allowed}")
 
 
@@ -22,10 +22,11 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 
 def closest_name(name: str, names: Collection[str]) -> str | None:
-    """The known name that this one is all but: a slip away, or two in a name of eight letters and more.
+    """Known name that differs by one slip, or by two in a name of at least eight letters; None if there is
+    none.
 
-    Of names with dots the part after the last one counts letters: none may be wrong in one of two. A known
-    name without what stands before one of its dots is meant as well, if only one such is known.
+        In names with dots the letters of the last part count, and a part of two letters must be exact. A
+        known name without the part before one of its dots also matches, if only one such name is known.
     """
     ends = {candidate for candidate in names if candidate.endswith(f".{name}")}
     if len(ends) == 1:

@@ -1,4 +1,4 @@
-"""Files that are either complete or not there."""
+"""Atomic file writing: a file is either complete or absent."""
 
 import json
 import math
@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 STANDARD_OUTPUT = Path("-")
-FORMATS = ("pdf", "png", "svg")
-"""What figures are drawn as."""
+FORMATS = ("pdf", "png", "svg")  # Formats of figures.
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, for a file that takes its place once it is whole and on the disk.
+    """Yield a temporary path that replaces `path` once the file is complete and on the disk.
 
-    If the block raises, the temporary file is removed, and what was at `path` stays. A link is followed.
+    If the block raises, the temporary file is removed and `path` is unchanged. A link is followed.
     """
     path = path.resolve()
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
@@ -36,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the path in an OSError that has none of its own, as that of a full disk."""
+    """Add the path to an OSError without a file name, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -46,9 +45,9 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write the bytes; the old file stays until the new one is whole.
+    """Write the bytes atomically: the old file stays until the new one is complete.
 
-    What is no regular file, such as a device or a named pipe, is written into; "-" is standard output.
+    A device or a named pipe is written to directly; "-" is standard output.
     """
     if path == STANDARD_OUTPUT:
         sys.stdout.flush()
@@ -62,15 +61,15 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write the text as UTF-8; the old file stays until the new one is whole."""
+    """Write the text as UTF-8, atomically."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write the value as JSON; the old file stays until the new one is whole.
+    """Write the value as JSON, atomically.
 
-    Infinite numbers become the strings "inf" and "-inf", since JSON has none. What is short, and a list of
-    numbers or words, takes one line, so that files are small and their differences can be read.
+    Infinite numbers become the strings "inf" and "-inf", because JSON has none. Short values, and lists
+    of numbers or words, take one line, so that files are small and their differences readable.
     """
     write_text(path, _json(value) + "\n")
 

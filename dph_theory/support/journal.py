@@ -1,7 +1,7 @@
-"""Finished work by name, kept as it is done: a file that only grows, and goes on where it was stopped.
+"""Journal of finished work by name: a file that only grows, and from which interrupted work resumes.
 
-Trainings, batches of sampled answers and stages of a reproduction are kept here. What they depend on
-(settings, hashes, versions) is a journal's identity, or part of a key.
+Trainings, batches of sampled answers and stages of a reproduction are stored here. Their dependencies
+(settings, hashes, versions) are a journal's identity, or part of a key.
 """
 
 import json
@@ -24,25 +24,25 @@ Job = TypeVar("Job")
 
 
 class Journal(Mapping[str, Any]):
-    """A JSONL file: what the work depends on, then a key and a value a line; the last one of a key counts.
+    """A JSONL file: first the identity, then a key and a value per line; the last line of a key counts.
 
-    A line is on the disk before an assignment ends. A last line that was cut off is dropped, and only its
-    work is lost. However long the file, one line of it is in memory.
+    An assignment returns once the line is on the disk. An incomplete last line is dropped, and only its
+    work is lost. Only one line of the file is in memory at a time.
 
     Args:
-        path: The file; it is made if need be, with its folder.
-        identity: What the work depends on; entries of another one raise ValueError. With None the file is
-            read only, and may be missing.
-        kind: Type of the values for `from_json`; with None they are as JSON has them.
-        may_miss: Skip damaged lines with a warning: their work can be done again. Else RefusedError.
+        path: The file; it is created if necessary, with its folder.
+        identity: Dependencies of the work; entries of another identity raise ValueError. With None the
+            file is read only, and may be missing.
+        kind: Type of the values for `from_json`; None leaves them as JSON has them.
+        may_miss: Skip damaged lines with a warning, because their work can be repeated; else
+            RefusedError.
     """
 
     def __init__(
         self, path: Path, identity: Mapping[str, Any] | None, kind: Any = None, *, may_miss: bool = False
     ) -> None:
         self.path, self._kind, self._may_miss = path, kind, may_miss
-        self.identity = json.loads(json.dumps(identity))
-        """What the work depends on; None while that is not known."""
+        self.identity = json.loads(json.dumps(identity))  # None while unknown.
         self._places: dict[str, tuple[Path, int]] = {}
         stored, complete = self._find(path)
         if identity is None:
@@ -76,7 +76,7 @@ class Journal(Mapping[str, Any]):
         except ValueError as error:
             number = path.read_bytes()[:place].count(b"\n") + 1
             words = re.sub(r"\S{60,}", "...", str(error))
-            raise RefusedError(f"{path} line {number}: {words}; remove the line to do it anew") from error
+            raise RefusedError(f"{path} line {number}: {words}; remove it to repeat its work") from error
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Add an entry, and wait until it is on the disk."""
@@ -92,13 +92,13 @@ class Journal(Mapping[str, Any]):
 
     @property
     def _files(self) -> Path:
-        """What to remove to begin anew: where lines may be missing, all journals beside this one too."""
+        """Files to remove for a fresh start; all journals of the folder if lines may be missing."""
         return self.path.with_name(f"*{self.path.suffix}") if self._may_miss else self.path
 
     def _find(self, path: Path) -> tuple[Any, int]:
-        """Note the places of a file's entries; its identity, and the end of its last whole line.
+        """Index the entries of a file; returns its identity, and the end of its last complete line.
 
-        The entries of another identity than this journal's are left out where lines may be missing.
+        If lines may be missing, entries of another identity are skipped.
         """
         stored: Any = None
         end = 0
@@ -109,7 +109,7 @@ class Journal(Mapping[str, Any]):
                 begin, end = end, end + len(line)
                 entry, damage = _entry(line, first=number == 1)
                 if damage and self._may_miss and number > 1:
-                    _LOG.warning("%s line %d %s: what it held is done anew", path, number, damage)
+                    _LOG.warning("%s line %d %s: its work is repeated", path, number, damage)
                 elif damage:
                     words = f"line {number} {damage}: remove {self._files} to begin anew"
                     raise RefusedError(f"{path} is damaged, {words}")
@@ -123,7 +123,7 @@ class Journal(Mapping[str, Any]):
 
 
 def _entry(line: bytes, *, first: bool) -> tuple[Any, str]:
-    """A line's identity or entry, and what is wrong with it, in words."""
+    """Parse a line into an identity or an entry; returns it with the damage in words."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -145,11 +145,11 @@ def fill(
     finish_begun: bool = False,
     **processes: Any,
 ) -> None:
-    """Make the rows that are missing, or all ``anew``: rows[name] = make(jobs[name]), written as it ends.
+    """Compute the missing rows (all rows with ``anew``): rows[name] = make(jobs[name]), each written at once.
 
-    Jobs begin in their order. ``done`` gets the numbers of finished and of all jobs as each row is written.
-    Without ``workers`` all rows are made in this process; further options are those of `run_jobs`. With
-    ``finish_begun`` an interruption waits for the rows under way, and keeps them.
+    Jobs start in their order. ``done`` gets the numbers of finished jobs and of all jobs as each row is
+    written. Without ``workers`` all rows are computed in this process; further options are those of
+    `run_jobs`. With ``finish_begun`` an interruption waits for the rows in progress and stores them.
     """
     missing = [(name, job) for name, job in jobs.items() if anew or name not in rows]
     finished = len(jobs) - len(missing)
@@ -174,7 +174,7 @@ def _row_of(make: Callable[[Job], Any], pair: tuple[str, Job]) -> Any:
 
 
 def require_same(expected: Mapping[str, Any], stored: Mapping[str, Any], path: Path) -> None:
-    """ValueError with the first setting of some work that differs from that of a file."""
+    """Raise ValueError with the first setting of some work that differs from the file's setting."""
     for key in sorted({*stored, *expected}):
         if stored.get(key) != expected.get(key):
             value, other = difference_of(expected.get(key), stored.get(key))
@@ -186,14 +186,14 @@ def require_same(expected: Mapping[str, Any], stored: Mapping[str, Any], path: P
 
 
 class _Words(str):
-    """Words that an error shows as they stand."""
+    """Words that an error shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
-    """Two values that differ, for an error's words; of two mappings, the keys where they do."""
+    """Two different values in the words of an error; for two mappings, the keys that differ."""
     if not isinstance(expected, dict) or not isinstance(stored, dict):
         return expected, repr(stored)
     keys = {

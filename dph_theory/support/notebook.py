@@ -1,4 +1,4 @@
-"""How a result shows itself: a few words as its repr, tables in a notebook, plain data, a data frame."""
+"""Display of a result: a few words as its repr, tables in a notebook, plain data, a data frame."""
 
 import html
 from collections.abc import Sequence
@@ -8,27 +8,26 @@ from typing import Any
 from .record import as_json
 from .table import Table
 
-_ROWS = 20
-"""The most rows of a table that a notebook shows by itself."""
+_ROWS = 20  # Maximal number of rows that a notebook shows.
 
 
 class Shown:
-    """A result that says itself in a few lines (`summary`) and has its numbers as `tables`."""
+    """Base of results that summarise themselves in a few lines and have their numbers as `tables`."""
 
     def summary(self) -> str:
-        """What was found, in a few lines."""
+        """Summarise the result in a few lines."""
         raise NotImplementedError
 
     def tables(self) -> Sequence[Table]:
-        """The numbers, the most important first."""
+        """Tables of the numbers, the most important first."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Convert everything to plain data."""
         return dict(as_json(self))
 
     def to_dataframe(self) -> Any:
-        """The first table as a pandas DataFrame, empty without one; ModuleNotFoundError without pandas."""
+        """First table as a pandas DataFrame, empty without one; ModuleNotFoundError without pandas."""
         return next(iter(self.tables()), Table((), ())).to_dataframe()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Jobs side by side, each in a process of its own, which ends with its parent; and Ctrl-C without harm."""
+"""Parallel jobs in processes that end with their parent, and safe handling of Ctrl-C."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ from .errors import RefusedError
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Ctrl-C takes effect after the block: within an import, compiled modules would turn it into ImportError.
+    """Delay Ctrl-C until the block ends: during an import, compiled modules would turn it into ImportError.
 
-    Outside the main thread, which alone gets it, nothing changes.
+    Outside the main thread, which alone receives Ctrl-C, nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,8 +39,9 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 _MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
-"""From which size on glibc gives freed memory back, and allocates it apart: tensors of a megabyte, freed and
-allocated thousands of times a training, would each time come as new pages to be mapped and cleared."""
+"""Sizes above which glibc returns freed memory and allocates by mmap: tensors of a megabyte, freed and
+allocated thousands of times a training, would otherwise be mapped and cleared each time.
+"""
 
 
 def run_jobs(
@@ -53,7 +54,7 @@ def run_jobs(
     on_death: Callable[[Job, BaseException], Result] | None = None,
     context: BaseContext | None = None,
 ) -> Iterator[tuple[Job, Result]]:
-    """Yield (job, function(job)) as each job finishes; at most `workers` at once, one a core by default.
+    """Yield (job, function(job)) as each job finishes; at most `workers` at once, by default one per core.
 
     `function` and the jobs must be picklable. The first error is raised here, unless `on_death` turns what a
     job raised, or the death of its process, into a result. Ctrl-C reaches only this process. After an error,
@@ -68,7 +69,7 @@ def run_jobs(
     watched, alive = get_context("spawn").Pipe(duplex=False)
     pool = ProcessPoolExecutor(
         min(workers or os.cpu_count() or 1, len(jobs)),
-        # Spawned: what is forked from here may inherit locks and thread pools in the middle of something.
+        # Spawned, because a fork may inherit locks and thread pools in an inconsistent state.
         mp_context=context or get_context("spawn"),
         initializer=_start_worker,
         initargs=(watched, one_torch_thread),
@@ -78,7 +79,7 @@ def run_jobs(
         try:
             with _interrupts_held():
                 futures = {pool.submit(function, job): job for job in jobs}
-            # What is yielded is forgotten; what stays was late.
+            # Results that are yielded are forgotten; the remaining ones were late.
             for future in as_completed([*futures]):
                 job, error = futures.pop(future), future.exception() if on_death else None
                 yield job, on_death(job, error) if on_death and error else future.result()
@@ -108,9 +109,9 @@ def in_order(
     workers: int = 2,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
-    """The results of different jobs in the jobs' order, by `run_jobs` with one torch thread each.
+    """Results of different jobs in the jobs' order, by `run_jobs` with one torch thread each.
 
-    `on_result` is called as each ends. An interruption ends the workers and is passed on.
+    `on_result` is called as each job ends. An interruption ends the workers and is raised again.
     """
     results = {}
     for job, result in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
@@ -121,36 +122,36 @@ def in_order(
 
 
 def prepared(*modules: str) -> BaseContext:
-    """A context for `run_jobs` whose workers have loaded these modules already; returns at once.
+    """Context for `run_jobs` whose workers have these modules loaded; returns at once.
 
-    They are forked from a process of one thread that does nothing else, and loads the modules once for all,
-    beginning now. Where the system has no such processes, new ones are started as without it.
+    Workers are forked from an idle single-threaded process, which starts loading the modules now. On
+    systems without such a process, workers are started as usual.
     """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     _set_memory()
     context = get_context("forkserver")
     context.set_forkserver_preload(list(modules))
-    # Ctrl-C would end it with a traceback while it starts; its children unblock it.
+    # Ctrl-C would end the server with a traceback while it starts; its children unblock the signal.
     with _interrupts_held():
         forkserver.ensure_running()
     return context
 
 
 def _set_memory() -> None:
-    """What the workers, or the process that they are forked from, read as they start."""
+    """Set environment variables that workers, or the process they are forked from, read at start."""
     for name, size in _MEMORY.items():
         os.environ.setdefault(name, str(size))
 
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits until the block has ended; processes begun in it ignore it. In the main thread alone."""
+    """Delay Ctrl-C until the block ends; processes started in it ignore Ctrl-C. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # It would end the blocking where it starts.
-    with deferred():  # Other threads do not block the signal: whichever receives it, it is noted.
+    resource_tracker.ensure_running()  # An exception here would end the blocking too early.
+    with deferred():  # Other threads do not block the signal; whichever thread receives it, it is recorded.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield
@@ -163,7 +164,7 @@ def _start_worker(watched: Connection, one_torch_thread: bool) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_when_closed, args=(watched,), daemon=True).start()
     if one_torch_thread:
-        os.environ["OMP_NUM_THREADS"] = "1"  # Read when torch is imported, which may come later or never.
+        os.environ["OMP_NUM_THREADS"] = "1"  # torch reads this at import, which may come later or never.
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)
 

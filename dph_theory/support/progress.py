@@ -1,15 +1,13 @@
-"""What a long computation reports to its caller while it works."""
+"""Callbacks by which a long computation reports its progress."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with (stage, done, total)."""
+Progress: TypeAlias = Callable[[str, int, int], None]  # Called with (stage, done, total).
+# Called with (stage, done, total, measured values).
 NotedProgress: TypeAlias = Callable[[str, int, int, str], None]
-"""Called with (stage, done, total, what was measured)."""
-StageProgress: TypeAlias = Callable[[int, int], None]
-"""Called with (done, total) of the one stage there is."""
+StageProgress: TypeAlias = Callable[[int, int], None]  # Called with (done, total) of the only stage.
 
 
 def silent(stage: str, done: int, total: int, note: str = "") -> None:
-    """The Progress that nobody watches."""
+    """Report nothing."""

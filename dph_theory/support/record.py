@@ -1,4 +1,4 @@
-"""Results as JSON and back: frozen classes, and the record that goes from what computes to what draws."""
+"""Results as JSON and back: frozen classes, and the record that passes from computation to drawing."""
 
 import json
 import platform
@@ -13,8 +13,7 @@ from .errors import RefusedError, argument_error
 
 T = TypeVar("T")
 _PLAIN = {str, int, float, bool, type(None)}
-_LONGEST, _END = 8, 3
-"""A sequence of more entries is shown by so many from either end."""
+_LONGEST, _END = 8, 3  # A longer sequence is shown by so many entries from either end.
 
 
 def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
@@ -27,9 +26,10 @@ def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def as_json(value: Any, digits: int | None = None) -> Any:
-    """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
+    """Convert dataclasses to dictionaries, without fields that are None by default; sequences and arrays to
+    lists.
 
-    With `digits`, floats are rounded to so many significant digits.
+        With `digits`, floats are rounded to that number of significant digits.
     """
     if is_dataclass(value):
         entries = [(field, getattr(value, field.name)) for field in fields(value)]
@@ -38,11 +38,11 @@ def as_json(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, dict):
         return {key: as_json(entry, digits) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        # Long lists of numbers are common, and need no call for each.
+        # Long lists of numbers are common, and need no call per entry.
         if digits is None and _PLAIN.issuperset(map(type, value)):
             return list(value)
         return [as_json(entry, digits) for entry in value]
-    if hasattr(value, "tolist"):  # Arrays and numbers of numpy, which results without them need not load.
+    if hasattr(value, "tolist"):  # Arrays and numbers of numpy, which results without them need not import.
         return as_json(value.tolist(), digits)
     if isinstance(value, float) and digits is not None:
         return float(f"{value:.{digits}g}")
@@ -50,14 +50,14 @@ def as_json(value: Any, digits: int | None = None) -> Any:
 
 
 def readable(value: Any) -> str:
-    """The `repr` of a dataclass or a named tuple of results: its fields as plain numbers of six digits."""
+    """`repr` of a dataclass or a named tuple of results: its fields as plain numbers of six digits."""
     names = getattr(value, "_fields", None) or vars(value)
     shown = (f"{name}={_plain(getattr(value, name))}" for name in names)
     return f"{type(value).__name__}({', '.join(shown)})"
 
 
 class Readable:
-    """A dataclass of results without a repr of its own, which is `readable`."""
+    """Base of result dataclasses whose repr is `readable`."""
 
     __repr__ = readable
 
@@ -78,11 +78,11 @@ def _plain(entry: Any) -> str:
 
 
 def from_json(kind: type[T], value: Any) -> T:
-    """The dataclass of that kind from what `as_json` made of it, also after a file.
+    """Rebuild a dataclass of that kind from the result of `as_json`, also after a round trip through a file.
 
-    Raises ValueError naming the field that is missing or is something else.
+    Raises ValueError naming the field that is missing or of another type.
     """
-    from pydantic import ValidationError  # Not needed by what reads no results.
+    from pydantic import ValidationError  # Imported late: callers that read no results do not need it.
 
     hashable: Any = kind
     try:
@@ -112,9 +112,10 @@ def record(
     findings: Sequence[str],
     packages: Sequence[str] = ("numpy",),
 ) -> dict[str, Any]:
-    """A stored result: what it is, what it was computed from, the numbers, and what follows from them.
+    """Build a stored result: its kind, its inputs, the numbers, and the findings.
 
-    `findings` are sentences computed from the numbers; `packages` are the libraries whose versions count.
+    `findings` are sentences computed from the numbers; `packages` are the libraries whose versions
+    matter.
     """
     return {
         "kind": kind,
@@ -127,12 +128,12 @@ def record(
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of Python, of this package and of those packages."""
+    """Versions of Python, of this package and of the named packages."""
     return {"python": platform.python_version(), **{name: _version(name) for name in ("dph", *packages)}}
 
 
 def checked(value: Any, kind: str) -> dict[str, Any]:
-    """The value, if it is a record of that kind; ValueError says what is missing or different."""
+    """Return the value if it is a record of that kind; ValueError names the missing or different part."""
     keys = sorted(value) if isinstance(value, dict) else value
     missing = [key for key in _KEYS if not isinstance(value, dict) or key not in value]
     if missing:
@@ -143,9 +144,10 @@ def checked(value: Any, kind: str) -> dict[str, Any]:
 
 
 def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
-    """The record of that kind in a file, which the command `made_by` writes; RefusedError if it is not there.
+    """Read the record of that kind from a file written by the command `made_by`; RefusedError if it is
+    missing.
 
-    ValueError for what is no such record.
+        Raises ValueError if the file has no such record.
     """
     if not path.is_file():
         raise RefusedError(f"no {path.name} in {path.parent}: run {made_by}")

@@ -1,4 +1,4 @@
-"""Rows of JSON lines, JSON, CSV and Parquet files, each with where it stands."""
+"""Rows of JSON lines, JSON, CSV and Parquet files, each with its line or row number."""
 
 import csv
 import json
@@ -10,18 +10,17 @@ from typing import Any, TypeAlias
 from .errors import argument_error
 
 FileRows: TypeAlias = Iterator[tuple[int, Any]]
-"""Values after the line, or the row from 0 on; in the place of one that cannot be read, the ValueError."""
-_LONGEST_CELL, _PARQUET_ROWS = 2**27, 256
-"""Characters of a CSV file's cell, and the rows of a Parquet file that are in memory."""
+"""Values after their line, or row from 0 on; an unreadable row is replaced by its ValueError."""
+_LONGEST_CELL, _PARQUET_ROWS = 2**27, 256  # Characters in a CSV cell; rows of a Parquet file in memory.
 
 
 class CutOffError(ValueError):
-    """The last line of a file is unfinished."""
+    """Error for a file whose last line is incomplete."""
 
 
 def json_lines(path: Path) -> FileRows:
-    """The values of JSON lines, blank ones left out; of a file that is no UTF-8 the error of that line."""
-    # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
+    """Values of JSON lines without blank lines; a line that is not UTF-8 yields its error."""
+    # Only a newline ends a row: JSON may contain the other line separators of Unicode.
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -33,7 +32,7 @@ def json_lines(path: Path) -> FileRows:
 
 
 def json_document(path: Path) -> Any:
-    """The value of a JSON file; ValueError for one that is none."""
+    """Value of a JSON file; ValueError if it is not JSON."""
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -45,9 +44,9 @@ def _no_json(error: Exception) -> str:
 
 
 def csv_rows(path: Path) -> FileRows:
-    """The rows of a CSV file with a header, every cell as text; ValueError for what is no CSV in UTF-8.
+    """Rows of a CSV file with a header, every cell as text; ValueError if it is not CSV in UTF-8.
 
-    Between cells stands a comma, a semicolon or a tab: the one that the header has most of.
+    The separator is the comma, semicolon or tab that is most frequent in the header.
     """
     longest = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -64,7 +63,7 @@ def csv_rows(path: Path) -> FileRows:
 
 
 def parquet_rows(path: Path) -> FileRows:
-    """The rows of a Parquet file, some hundred in memory; ValueError without pyarrow, or for another file."""
+    """Rows of a Parquet file, some hundred in memory; ValueError without pyarrow, or for another file."""
     try:
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile
@@ -79,5 +78,4 @@ def parquet_rows(path: Path) -> FileRows:
         raise argument_error("file", str(path), f"Parquet ({error})") from error
 
 
-READERS = {".jsonl": json_lines, ".csv": csv_rows, ".parquet": parquet_rows}
-"""By a file's suffix."""
+READERS = {".jsonl": json_lines, ".csv": csv_rows, ".parquet": parquet_rows}  # By file suffix.

@@ -1,4 +1,4 @@
-"""A stored run's settings in the words that people read: written from its fields, never read back."""
+"""Text of a stored run's settings, written from its fields and never parsed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +10,11 @@ _WORDS = {
     "adam": "Adam",
     "sgd": "SGD",
 }
-"""Plain k3, GRPO's own, is not named."""
+"""k3 without importance weight, GRPO's own, is not named."""
 
 
 def settings_text(run: Mapping[str, Any]) -> str:
-    """The method, the form of its KL and its coefficient, and what else is not as usual."""
+    """Name the method, the form of its KL and its coefficient, and unusual settings."""
     optimiser, rate, rank, anchors = (run[name] for name in ("optimiser", "learning_rate", "rank", "anchors"))
     words = [run["method"], "anchored" if anchors else "", _WORDS.get(run["kl"], "")]
     words.append(f"{run['coefficient']:g}" if run["coefficient"] else "")

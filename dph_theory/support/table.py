@@ -1,6 +1,6 @@
-"""A table of results, rows of words and numbers: for a terminal, Markdown, HTML and CSV.
+"""Table of results, rows of words and numbers, for a terminal, Markdown, HTML and CSV.
 
-LaTeX, which papers alone need, is written by `figures.latex`.
+LaTeX is written by `figures.latex`.
 """
 
 import csv
@@ -33,37 +33,35 @@ class Interval(Generic[T]):
         return iter((self.value, self.low, self.high))
 
     def __repr__(self) -> str:
-        from .record import readable  # It loads numpy.
+        from .record import readable  # Importing this loads numpy.
 
         return readable(self)
 
     def __str__(self) -> str:
-        """Such as 0.25 [0.2, 0.3]."""
+        """Format as in 0.25 [0.2, 0.3]."""
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-Estimate: TypeAlias = Interval[float]
-"""A number with its confidence interval."""
+Estimate: TypeAlias = Interval[float]  # A number with its confidence interval.
 Cell: TypeAlias = str | float | Estimate | None
-"""A word, a number with or without its interval, or None for what is not known."""
-DIGITS = 4
-"""Significant digits of a number in a cell."""
+"""Text, a number with or without its interval, or None if unknown."""
+DIGITS = 4  # Significant digits of a number in a cell.
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]|inf|nan|$)")
 
 
 def printable(text: str) -> str:
-    """Text that no terminal obeys: characters that are not printed stand as their escapes."""
+    """Replace unprintable characters by their escapes, so that no terminal interprets them."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, also inside a table."""
+    """Escape text so that Markdown shows it unchanged, also inside a table."""
     return re.sub(r"([\\`*_|<])", r"\\\1", text)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns' names and the rows, a cell a column; a title where several stand together.
+    """Column names and rows, one cell per column; a title for use beside other tables.
 
     More is better in the columns named in `best`: LaTeX prints their largest number in bold.
     """
@@ -77,15 +75,15 @@ class Table:
     def from_rows(
         cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", best: Iterable[str] = ()
     ) -> "Table":
-        """The table of these rows."""
+        """Build a table from rows of any kind."""
         return cls(tuple(head), tuple(tuple(row) for row in rows), title, tuple(best))
 
     def words(self) -> list[list[str]]:
-        """The rows with every cell in words."""
+        """Rows with every cell as text."""
         return [list(map(written, row)) for row in self.rows]
 
     def rich(self, *, markup: bool = False, **options: Any) -> "RichTable":
-        """The table at a terminal; a row of one cell begins a section. Options are those of rich's Table."""
+        """Render for a terminal; a row of one cell begins a section. Options are those of rich's Table."""
         from rich.markup import escape
         from rich.table import Table as RichTable
 
@@ -99,12 +97,12 @@ class Table:
         return shown
 
     def markdown(self) -> str:
-        """The table in a Markdown page, its cells shown as they are."""
+        """Render for a Markdown page, with escaped cells."""
         lines = [self.head, ["---"] * len(self.head), *(map(escaped, row) for row in self.words())]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def html(self) -> str:
-        """The table in a page."""
+        """Render for an HTML page."""
         lines = [
             "".join(f"<{tag}>{html_escape(cell)}</{tag}>" for cell in line)
             for tag, line in (("th", self.head), *(("td", row) for row in self.words()))
@@ -115,9 +113,9 @@ class Table:
     _repr_html_ = html
 
     def csv(self) -> str:
-        """All digits, and nothing for what is not known; an interval takes two columns more.
+        """Render with all digits, and empty cells for unknown values; an interval takes two more columns.
 
-        A word that a spreadsheet would compute stands after an apostrophe.
+        Text that a spreadsheet would evaluate is prefixed by an apostrophe.
         """
         text = io.StringIO()
         rows = [[f"'{cell}" if _FORMULA.match(str(cell)) else cell for cell in row] for row in self._wide()]
@@ -125,14 +123,14 @@ class Table:
         return text.getvalue()
 
     def to_dataframe(self) -> Any:
-        """The table as a pandas DataFrame; ModuleNotFoundError without pandas."""
+        """Convert to a pandas DataFrame; ModuleNotFoundError without pandas."""
         import pandas
 
         head, *rows = self._wide()
         return pandas.DataFrame(rows, columns=head)
 
     def _wide(self) -> list[list[Cell]]:
-        """The head and the rows, an interval in three columns."""
+        """Head and rows, with intervals in three columns."""
         wide = [any(isinstance(row[i], Interval) for row in self.rows) for i in range(len(self.head))]
         lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
         lines += [[bounds(cell) for cell in row] for row in self.rows]
@@ -141,7 +139,7 @@ class Table:
 
 
 def written(cell: Cell) -> str:
-    """A cell in words: a dash for None, DIGITS significant digits, whole numbers in full.
+    """Cell as text: a dash for None, DIGITS significant digits, whole numbers in full.
 
     A number with an interval has two digits of the shorter side of the interval.
     """
@@ -154,7 +152,7 @@ def written(cell: Cell) -> str:
 
 
 def decimals(cell: Cell) -> int | None:
-    """The decimals that an interval warrants; None for significant digits."""
+    """Decimals that an interval warrants; None for significant digits."""
     if not isinstance(cell, Interval):
         return None
     sides = [s for s in (cell.value - cell.low, cell.high - cell.value) if 1e-12 < s < math.inf]
@@ -162,13 +160,13 @@ def decimals(cell: Cell) -> int | None:
 
 
 def rounded(value: float, places: int | None) -> str:
-    """A number to so many decimals, or with None to DIGITS significant digits."""
+    """Round a number to `places` decimals, or for None to DIGITS significant digits."""
     if places is None:
         return str(value) if isinstance(value, int) else f"{value:.{DIGITS}g}"
-    # Adding zero makes a rounded -0.0 plain.
+    # Adding zero turns a rounded -0.0 into 0.0.
     return f"{round(value, places) + 0:.{places}f}"
 
 
 def bounds(cell: Cell) -> tuple[str | float | None, ...]:
-    """A cell's value, and its interval where it has one."""
+    """A cell's value, followed by its interval if it has one."""
     return (cell.value, cell.low, cell.high) if isinstance(cell, Interval) else (cell, None, None)

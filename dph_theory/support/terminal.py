@@ -1,4 +1,4 @@
-"""What the commands share at a terminal: console, progress bars, files to write, code of Ctrl-C."""
+"""Shared terminal code of the commands: console, progress bars, output files, exit code of Ctrl-C."""
 
 import os
 import tempfile
@@ -21,10 +21,8 @@ from rich.progress import (
 
 from .files import STANDARD_OUTPUT
 
-INTERRUPTED = 130
-"""What a command exits with that was interrupted."""
-PIPED_WIDTH = 80
-"""The width of output that goes to no terminal."""
+INTERRUPTED = 130  # Exit code of an interrupted command.
+PIPED_WIDTH = 80  # Width of output to anything but a terminal.
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
@@ -32,16 +30,16 @@ COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
     "reward": ("--correct", str, "Column of rewards, or of whether answers are correct."),
     "correct_from": ("--correct-from", float, "Least reward of a correct answer. [default: 1]"),
     "column": ("--id", str, "Column that names the prompt."),
-    "answer": ("--answer", str, "Column of what an answer says, or of a list."),
-    "n": ("--n", int, "Answers behind each pass rate, where no column says."),
+    "answer": ("--answer", str, "Column with an answer's text, or a list."),
+    "n": ("--n", int, "Answers behind each pass rate, if no column has it."),
     "unscored": ("--unscored", str, "Answers without a reward: wrong or omit."),
     "prompts": ("--set", str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
 }
-"""How a file of counts or a log of answers is read: options by fields of `ReadingOptions`."""
+"""Options that define how a file of counts or a log of answers is read, by fields of `ReadingOptions`."""
 
 
 def counts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options by which a log is read."""
+    """Give a command the options for reading a log."""
     for name, (option, value_type, words) in reversed(COUNTS_OPTIONS.items()):
         command = click.option(option, name, type=value_type, help=words)(command)
     return command
@@ -54,7 +52,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False, **options: Any) -> Console:
-    """A rich Console, PIPED_WIDTH wide where it is no terminal; options are Console's."""
+    """Create a rich Console, PIPED_WIDTH wide outside a terminal; options are Console's."""
     output = _Console(stderr=stderr, **options)
     if not output.is_terminal:
         output.width = PIPED_WIDTH
@@ -62,19 +60,19 @@ def console(*, stderr: bool = False, **options: Any) -> Console:
 
 
 def say(on: Console, words: str) -> None:
-    """Print words as they stand: no markup, no colours, no line broken, nothing that a terminal obeys."""
+    """Print words verbatim: no markup, no colours, no line breaks, no control characters."""
     from .table import printable
 
     on.print(printable(words), markup=False, highlight=False, soft_wrap=True)
 
 
 class OutputFile(click.ParamType):
-    """A file to write, refused before the work begins if that cannot be; "-" is standard output."""
+    """Parameter type of a file to write, tested before the work begins; "-" is standard output."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, as given."""
+        """Return the path unchanged."""
         path = Path(value)
         if path == STANDARD_OUTPUT:
             return path
@@ -85,19 +83,19 @@ class OutputFile(click.ParamType):
         folder = path.resolve().parent
         if not folder.is_dir():
             self.fail(f"{path}: the folder {folder} does not exist", param, ctx)
-        # What is written stands beside the path until it is whole, but for a device or a pipe.
+        # A file is written beside the path until it is complete, except for a device or a pipe.
         if path.is_file() or not path.exists():
             _try(self, path, folder, param, ctx)
         return path
 
 
 class OutputFolder(click.ParamType):
-    """A folder to write to, new or not, refused before the work begins if nothing can be written there."""
+    """Parameter type of a folder to write to, new or not, tested before the work begins."""
 
     name = "directory"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, as given."""
+        """Return the path unchanged."""
         path = Path(value)
         existing = next(folder for folder in (path.resolve(), *path.resolve().parents) if folder.exists())
         if not existing.is_dir():
@@ -107,7 +105,6 @@ class OutputFolder(click.ParamType):
 
 
 def _try(kind: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
-    """Fail if no file can be made in the folder."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
@@ -115,9 +112,10 @@ def _try(kind: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
 
 
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
-    """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before.
+    """Progress callback for a log file: a line when a stage ends, and at most every `every` seconds before.
 
-    A stage begins where the one before it ended, the first one now: not when it is first heard of.
+    A stage is timed from the end of the stage before it, not from its first report; the first stage is
+    timed from now.
     """
     free = time.monotonic()
     begun: dict[str, float] = {}
@@ -139,10 +137,10 @@ def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
 
 
 class Bars(Progress):
-    """A bar for each stage, shown within the context: how many, since when, how long still, a note.
+    """Progress bars within a context, one per stage: count, elapsed and remaining time, a note.
 
-    Bars are themselves a Progress callback. They go to standard error unless a console is given; those that
-    are `hidden` do nothing, those that are `transient` leave nothing behind.
+    Bars are themselves a Progress callback. They go to standard error unless a console is given. `hidden`
+    bars do nothing; `transient` bars disappear at the end.
     """
 
     def __init__(
@@ -159,8 +157,7 @@ class Bars(Progress):
         super().__init__(*columns, console=on or console(stderr=True), transient=transient, disable=hidden)
         self._prefix = prefix
         self._stages: dict[str, TaskID] = {}
-        self._free = self.get_time()
-        """Since when a stage not yet begun may have been at work."""
+        self._free = self.get_time()  # Possible start of a stage not yet begun.
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Move the bar of a stage."""
@@ -170,7 +167,7 @@ class Bars(Progress):
             self._free = self.get_time()
 
     def begin(self, stage: str) -> None:
-        """Show a bar whose length is not known yet, if the stage has none."""
+        """Show a bar of unknown length, if the stage has none."""
         if stage not in self._stages:
             alone = all(task.finished for task in self.tasks)
             self._stages[stage] = self.add_task(f"{self._prefix}{stage}", total=None, note="")
@@ -178,6 +175,6 @@ class Bars(Progress):
                 self.tasks[-1].start_time = self._free
 
     def remove(self, stage: str) -> None:
-        """Take a bar away, if there is one."""
+        """Remove a bar, if there is one."""
         if stage in self._stages:
             self.remove_task(self._stages.pop(stage))

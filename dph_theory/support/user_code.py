@@ -13,14 +13,14 @@ from types import FrameType, ModuleType
 
 
 class TooLong(BaseException):
-    """Code that took longer than it was given; no Exception, so that the code itself does not catch it."""
+    """Raised in code that exceeds its time limit; not an Exception, so that the code does not catch it."""
 
 
 @contextmanager
 def quietly(seconds: float) -> Iterator[io.StringIO]:
-    """Run a user's code: what it prints is kept, not shown, and TooLong is raised in it after so long.
+    """Run a user's code with captured output; TooLong is raised in it after so many seconds.
 
-    The limit needs the main thread, and a system with timers; elsewhere there is none.
+    The limit needs the main thread and a system with timers; elsewhere there is none.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -42,10 +42,10 @@ def quietly(seconds: float) -> Iterator[io.StringIO]:
 
 
 def blamed(error: BaseException, file: Path) -> str:
-    """What a user's file raised and at which of its lines: "ZeroDivisionError: ... (mine.py, line 3)".
+    """Describe what a user's file raised, with its line: "ZeroDivisionError: ... (mine.py, line 3)".
 
-    The last line of the file that was under way; none is named where it was not entered. A call of sys.exit
-    is said so.
+    The line is the last active one of the file, and is omitted if the file was not entered. A call of
+    sys.exit is named as such.
     """
     message = str(error)
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__

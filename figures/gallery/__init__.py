@@ -1,1 +1,1 @@
-"""The figures, a module each: what it computes, and how it draws nothing but those numbers."""
+"""The figures, one module each: computation of the numbers, and a drawing of only those numbers."""

@@ -25,29 +25,29 @@ GAMMA, OLD, PEF = 0.9, 0.5, 0.54
 P = np.linspace(0.4, 0.6, 401)
 GAMMAS, LEADS = (0.0, 0.5, 0.9, 0.99), np.geomspace(1e-5, 0.4, 201)
 BASE, VALID = np.array([0.15, 0.1, 0.45, 0.3]), np.array([True, True, False, False])
+# The divergences that the source names.
 DIVERGENCES = {"forward KL": FORWARD_KL, "alpha = 0.5": alpha_divergence(0.5), "JS": JENSEN_SHANNON}
-"""Those that the source names."""
 
 
 def bandit(gamma: float) -> TabularMDP:
-    """One state in which the first of two actions is rewarded, forever: J = p/(1-gamma)."""
+    """One state in which the first of two actions is always rewarded: J = p/(1-gamma)."""
     return TabularMDP(P=[[[1.0], [1.0]]], r=[[1.0, 0.0]], gamma=gamma, rho0=[1.0])
 
 
 def policy(p: Any) -> np.ndarray:
-    """The policy of the bandit that takes the rewarded action with probability p."""
+    """Policy of the bandit that takes the rewarded action with probability p."""
     p = np.asarray(p, dtype=float)
     return np.stack([p, 1 - p], axis=-1)[..., None, :]
 
 
 def overshoot(gamma: float, p: Any, pef: Any, divergence: FDivergence = FORWARD_KL) -> np.ndarray:
-    """How far the stated bound lies above the true return: positive where it is false."""
+    """Published bound minus the true return: positive where the bound is false."""
     mdp, pi = bandit(gamma), policy(p)
     return np.asarray(stated_bound(mdp, pi, policy(OLD), policy(pef), divergence) - mdp.return_(pi))
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """The bounds along a path of policies, the overshoot as the reference nears, two ways to certainty."""
+    """Bounds along a path of policies, the overshoot as the reference nears, and two paths to certainty."""
     mdp, pi, old, pef = bandit(GAMMA), policy(P), policy(OLD), policy(PEF)
     above = overshoot(GAMMA, P, PEF) > 0
     turns = np.flatnonzero(np.diff(above))
@@ -77,7 +77,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Bounds along a path; the rehearsal guarantee on two ways to certain success."""
+    """Bounds along a path; the rehearsal guarantee on two paths to certain success."""
     left, right = sheet.panels(2, height=2.6, width_ratios=(1.2, 1))
     truth, stated = numbers["true return $J$"], numbers["as published"]
     left.fill_between(P, truth, stated, where=stated > truth, color=VERMILLION, alpha=0.3, linewidth=0)
@@ -101,7 +101,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """How far each bound lies above the true return at most; at pi_old, by divergence and discount."""
+    """Largest excess of each bound over the true return; at pi_old, by divergence and discount."""
     largest = {name: float((numbers[name] - numbers["true return $J$"]).max()) for name in list(LOOKS)[1:]}
     rows = [(name, "largest on the path", value) for name, value in largest.items()]
     rows += [(f"as stated, {name}", "at pi_old", value) for name, value in numbers["at old"].items()]
@@ -112,7 +112,7 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """The stated bound lies above the truth on the path and at every discount; its replacement never does."""
+    """The published bound exceeds the truth on the path and at every discount; its replacement never does."""
     truth = numbers["true return $J$"]
     above, corrected = ((numbers[name] - truth).max() for name in ("as published", "corrected"))
     return bool(

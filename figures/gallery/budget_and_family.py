@@ -1,11 +1,11 @@
-"""As beta falls, too small a family and too short a training miss the tilted model.
+"""Too small a family and too short a training miss the tilted model as beta falls.
 
-A small Llama with a third of 36 answers correct, trained with the KL of the answer in the reward, by LoRA
-adapters of several ranks or all weights; every answer is enumerated. Left, means over seeds: KL(run ||
-stationary policy), which a small model class or a short training (dashed) leaves. Right, a mark a seed at the
-least beta and after the longest training: the effective number of correct answers (e^entropy; dotted: the
-filtered model's), also where the forward KL to the filtered model is minimised instead; adapters with the KL
-in the reward stop at one of two places, near 4.6 or near 7.
+A small Llama with a third of 36 answers correct is trained with the KL of the answer in the reward, by LoRA
+adapters of several ranks or with all weights; every answer is enumerated. Left: mean over seeds of KL(run ||
+stationary policy), which a small model class or a short training (dashed) leaves. Right: one mark per seed,
+at the smallest beta and after the longest training, for the effective number of correct answers (e^entropy;
+dotted: the filtered model's), also for runs that minimise the forward KL to the filtered model. Adapters with
+the KL in the reward stop at one of two values, near 4.6 or near 7.
 """
 
 import numpy as np
@@ -22,12 +22,11 @@ OBJECTIVES = {
     "alpha_dpg": ("KL-DPG", look("KL-DPG")),
     "rehearsal": (r"rehearsal, $-\log u$", look("rehearsal")),
 }
-SHADES = {0.1: "#08306B", 0.2: "#4A98C9", 0.5: "#9CC8E2"}
-"""By beta."""
+SHADES = {0.1: "#08306B", 0.2: "#4A98C9", 0.5: "#9CC8E2"}  # By beta.
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """By objective, beta, rank (infinite: all weights) and steps: effective answers, KL to the prediction."""
+    """Effective answers and KL to the prediction by objective, beta, rank (inf: all weights) and steps."""
     runs = records.llama.runs_of("budget_and_family")
     runs = runs.assign(
         rank=runs["rank"].astype(float).fillna(np.inf),
@@ -43,7 +42,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """By rank: left the KL to the stationary policy after each length; right each seed's effective number."""
+    """By rank: left the KL to the stationary policy for each length; right each seed's effective number."""
     left, right = sheet.panels(2, height=2.5)
     places = {rank: place for place, rank in enumerate(sorted(frame["rank"].unique()))}
     reward, longest = frame[frame.objective == "sequence_kl"], frame[frame.steps == frame.steps.max()]
@@ -72,7 +71,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """The smallest adapter and the short training of all weights end off; adapters at one of two places."""
+    """The smallest adapter and the short training of all weights miss; adapters reach one of two values."""
     at = frame[frame.objective == "sequence_kl"]
     at = at[at.beta == at.beta.min()]
     off = (at["rank"] == 1) | ((at["rank"] == np.inf) & (at.steps == at.steps.min()))
@@ -82,7 +81,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """Every setting: effective answers and KL to the stationary policy."""
+    """Effective answers and KL to the stationary policy for every setting."""
     words = {name: label for name, (label, _) in OBJECTIVES.items()}
     shown = frame.assign(
         objective=frame.objective.map(words).fillna("KL in the reward, beta falling"),

@@ -1,9 +1,9 @@
-"""Where the family is too small reverse KL retains one word; forward KL retains more, and errs.
+"""In too small a family reverse KL retains one word; forward KL retains more, and errs.
 
 Bigram models with the same transitions at all positions are fitted to balanced brackets of length 8, which
-they cannot represent: the best fit of the reverse KL to the tilted model p_beta along 1/beta (the lowest
-minimum from many starts), what gradient ascent from the base reaches (crosses), and the best fit of the
-forward KL to the filtered model p_* (dotted: p_* itself). Every value is exact; the table has the
+they cannot represent. Shown are the best fit of the reverse KL to the tilted model p_beta along 1/beta (the
+lowest minimum from many starts), the result of gradient ascent from the base (crosses), and the best fit of
+the forward KL to the filtered model p_* (dotted: p_* itself). Every value is exact; the table has the
 alpha-divergences, coverage, and models with transitions for each position.
 """
 
@@ -18,14 +18,13 @@ from ..frames import Records
 from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 
 NEEDS = ("collapse",)
-FAMILY = "homogeneous"
-"""The same transitions at all positions: the family that is drawn; the table has both."""
+FAMILY = "homogeneous"  # Drawn family: the same transitions at all positions.
 MEASURES = {"effective": "effective words", "coverage": "coverage", "pass_rate": "pass rate"}
 DRAWN = {"effective": "effective number of valid words", "pass_rate": "pass rate"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Every fit of the reference problem, a row each; what p_* has; where the optimum jumps."""
+    """Every fit of the reference problem, one row each; the values of p_*; the jumps of the optimum."""
     reference = records.results("collapse")["reference"]
     return {
         "fits": pd.DataFrame(reference["fits"]),
@@ -35,7 +34,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def family_fits(numbers: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Along 1/beta of reverse KL the lowest minimum and what ascent reached; along alpha, to 1 (forward)."""
+    """Lowest minimum and ascent along 1/beta of reverse KL; minima along alpha up to 1 (forward KL)."""
     fits = numbers["fits"]
     fits = fits[fits.family == family]
     reverse = fits[fits.objective == "reverse_kl"].sort_values("inverse_beta")
@@ -46,12 +45,12 @@ def family_fits(numbers: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Two measures along 1/beta of reverse KL, with what ascent reaches and the forward KL's fit."""
+    """Two measures along 1/beta of reverse KL, with the results of ascent and the forward KL's fit."""
     best, ascent, covering = family_fits(numbers, FAMILY)
     jumps = numbers["jumps"].query("family == @FAMILY").jump.dropna()
     panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]
     for axes, (measure, words) in zip(panels, DRAWN.items(), strict=True):
-        # No line is drawn through a jump.
+        # A line through a jump would be wrong.
         for number, (_, part) in enumerate(best.groupby(np.searchsorted(jumps, best.inverse_beta))):
             label = None if number else "reverse KL to $p_\\beta$, best fit"
             axes.plot(part.inverse_beta, part[measure], label=label, **look("reverse KL"))
@@ -67,7 +66,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """By family and divergence: the last fit's measures; where the optimum jumps and ascent misses it."""
+    """By family and divergence: measures of the last fit; jumps of the optimum, and misses of ascent."""
     rows = []
     for family in numbers["fits"].family.unique():
         best, ascent, covering = family_fits(numbers, family)
@@ -85,7 +84,7 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """At the smallest beta reverse KL has one word; forward KL more words, more coverage, more errors."""
+    """At the smallest beta reverse KL has one word; forward KL has more words, coverage and errors."""
     best, _, covering = family_fits(numbers, FAMILY)
     reverse, forward = best.iloc[-1], covering.iloc[-1]
     more = forward.effective > np.e > 1.01 > reverse.effective and forward.coverage > reverse.coverage

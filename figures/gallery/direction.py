@@ -1,10 +1,10 @@
 """Every strong penalty buys Pass@16 with Pass@1; of the weak ones RKL and DPH-F do.
 
-A small Llama of two layers on ten prompts with one text, of three types, each solved by its own strategy
-alone; every answer is enumerated. The methods share the exploration of DAPO, but for GRPO, and the
-coefficient eta f''(1) of their divergence, small marks 0.05 and large ones 0.3; RKL is plain k3, reverse KL
-the corrected one. Exact Pass@1 and Pass@16 at the end less those of DAPO (the cross, on which three of the
-weak ones lie) with the same seed, means with paired 95% intervals.
+A small Llama of two layers is trained on ten prompts with one text, of three types, each solved only by its
+own strategy; every answer is enumerated. The methods share the exploration of DAPO, except GRPO, and the
+coefficient eta f''(1) of their divergence: 0.05 for small marks, 0.3 for large ones. RKL is k3 without
+importance weight, reverse KL is k3 with it. Axes: exact final Pass@1 and Pass@16 minus those of DAPO with the
+same seed (the cross, on which three of the weak penalties lie); means with paired 95% intervals.
 """
 
 from typing import Any
@@ -26,16 +26,15 @@ REHEARSED = {
     "js": ("DPH-JS", JENSEN_SHANNON.curvature),
     "alpha": ("DPH-alpha", alpha_divergence(0.2).curvature),
 }
-"""What is rehearsed: the method's name, and f''(1)."""
+"""Rehearsed divergence: the method's name, and f''(1)."""
 PENALISED = {"none": "DAPO", "k3": "RKL", "k3_corrected": "reverse KL"}
 PARTS = ("change", "low", "high")
-SIZES = {True: 3.0, False: 6.0}
-"""Of a mark, by whether it has the least coefficient."""
+SIZES = {True: 3.0, False: 6.0}  # Size of a mark, by whether the coefficient is the smallest.
 MEASURES = {"pass_rate": "Pass@1", "pass_at_16": "Pass@16"}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a method and coefficient (nan: none): measures, also less the baseline's of the seed."""
+    """One row per method and coefficient (nan: none): measures, also minus the baseline's of the seed."""
     runs = records.llama.runs_of(EXPERIMENT).copy()
     runs["method"], runs["strength"] = zip(*map(_method, runs.itertuples()), strict=True)
     base = runs[runs.method == BASELINE].set_index("seed")
@@ -59,7 +58,7 @@ def _method(run: Any) -> tuple[str, float]:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Pass@16 over Pass@1, less the baseline's, with both intervals; larger for a larger coefficient."""
+    """Pass@16 over Pass@1, both minus the baseline's, with intervals; larger marks: larger coefficients."""
     shown = frame[frame.method != BASELINE]
     strengths = sorted(shown.strength.dropna().unique())
     axes = sheet.panels(height=2.8)
@@ -79,7 +78,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """The methods that raise Pass@16 at the price of Pass@1 are all the strong ones and two weak ones."""
+    """The methods that trade Pass@1 for Pass@16 are all the strong penalties and two weak ones."""
     moved = frame[frame.strength.notna() & (frame["Pass@1 high"] < -0.005) & (frame["Pass@16 low"] > 0.05)]
     ends = (frame.strength.min(), frame.strength.max())
     weak, strong = (set(moved.method[moved.strength == at]) for at in ends)
@@ -87,7 +86,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """The measures with their differences from the baseline."""
+    """Measures with their differences from the baseline."""
     shown = frame.rename(columns={"strength": "eta f''(1)"})
     for words in MEASURES.values():
         parts = frame[[f"{words} {part}" for part in PARTS]].to_numpy()

@@ -1,11 +1,12 @@
-"""What the advantage is divided by decides how many correct answers a run retains.
+"""The divisor of the advantage decides how many correct answers a run retains.
 
-SmolLM2-135M-Instruct on last digits of products, 24 trained and 24 held out, the probability of every answer
-exact; sampled answers, Adam, means over the seeds that reach a point. Pass@256 on trained (left) and on
-held-out prompts (middle) against trained Pass@1, which rises with training, in groups of 16; dashed with
-plain k3 at 0.3, dotted the base. Advantages are the reward less the group's mean, divided by nothing, by the
-group's std, or by its mean. Right: held-out Pass@256 at a trained Pass@1 of 0.45 by the size of the group,
-whose mean and std see nothing of pass rates below one over it.
+SmolLM2-135M-Instruct on last digits of products, 24 trained and 24 held out, with the exact probability of
+every answer; sampled answers, Adam, means over the seeds that reach a point. Pass@256 on trained (left) and
+on held-out prompts (middle) is shown against trained Pass@1, which rises with training, in groups of 16;
+dashed lines have k3 without importance weight at 0.3, the dotted line is the base. Advantages are the reward
+minus the group's mean, divided by nothing, by the group's std, or by its mean. Right: held-out Pass@256 at a
+trained Pass@1 of 0.45 by group size; a group's mean and std cannot resolve pass rates below one over its
+size.
 """
 
 import numpy as np
@@ -18,11 +19,10 @@ from ..frames import Records, tabled
 from ..style import BLACK, BLUE, GREY, ORANGE, Sheet, ticks
 
 NEEDS = ("pretrained",)
+# Divisor and colour by method.
 DIVISORS = {"Dr. GRPO": ("nothing", GREY), "GRPO": ("the std", ORANGE), "MaxRL": ("the mean", BLUE)}
-"""By method what divides, and its colour."""
 COLUMNS = [f"{kind} {k}" for kind in ("trained", "held out") for k in (1, 16, 256)]
-GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))
-"""Trained Pass@1."""
+GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))  # Trained Pass@1.
 SETTING = ["task", "model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"]
 SETTING += ["learning_rate"]
 _UNSAID = {"optimiser": "adam", "rank": None, "picked": "at random", "answers": None, "measured_after": 0}
@@ -30,7 +30,7 @@ USUAL = {"task": "last digits", "model": "", "anchors": 0, "rates": "", "learnin
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a setting and trained Pass@1: Pass@k of both kinds of prompts, and steps; means over seeds."""
+    """One row per setting and trained Pass@1: Pass@k on both prompt sets, steps, means over seeds."""
     runs = pd.DataFrame(records.results("pretrained")["advantages"])
     runs = runs.fillna({"model": "", "rates": ""})
     rows = []
@@ -45,26 +45,26 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def _at(curve: np.ndarray, first: float) -> np.ndarray:
-    """All measures of a run where its trained Pass@1 first is that, by a straight line between two points."""
+    """Measures of a run when its trained Pass@1 first reaches `first`, interpolated linearly."""
     after = max(1, int(np.argmax(curve[:, 0] >= first)))
     before, upper = curve[after - 1 : after + 1]
     return np.asarray(before + (first - before[0]) / (upper[0] - before[0]) * (upper - before))
 
 
 def usual(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs of the task and model that the figure is of, without anchors and weights from counts."""
+    """Runs on the figure's task and model, without anchors and weights from counts."""
     return frame[(frame[[*USUAL]] == pd.Series(USUAL)).all(axis=1) & frame.method.isin(DIVISORS)]
 
 
 def by_group(frame: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Without a KL, where runs are compared: a row a size of the group."""
+    """Runs without a KL at the compared trained Pass@1, one row per group size."""
     rows = usual(frame)
     rows = rows[(rows.method == method) & (rows.kl == "none") & (rows["first"] == rows.compared_at)]
     return rows.sort_values("group")
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A curve a divisor, with and without a KL, on trained and on held-out prompts; and by group."""
+    """One curve per divisor, with and without a KL, on trained and on held-out prompts; and by group size."""
     panels, of_sixteen = sheet.panels(3), usual(frame)
     of_sixteen = of_sixteen[of_sixteen.group == 16]
     for axes, kind in zip(panels, ("trained", "held out"), strict=False):
@@ -84,7 +84,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """At one trained Pass@1, without a KL: the mean above the std above nothing, and larger groups above."""
+    """At one trained Pass@1, without a KL, Pass@256 ranks mean, std, nothing; larger groups have more."""
     ends = pd.concat([by_group(frame, method) for method in DIVISORS])
     middle = ends[ends.group == 16].set_index("method").loc[[*DIVISORS]]
     rising = [by_group(frame, method)["held out 256"].is_monotonic_increasing for method in ("GRPO", "MaxRL")]
@@ -92,7 +92,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """All settings at the trained Pass@1 of their task, those of the figure first."""
+    """All settings at the trained Pass@1 of their task, the figure's settings first."""
     rows = frame[frame["first"] == frame.compared_at]
     rows = rows.assign(
         setting=[settings_text(_UNSAID | row) for row in rows.to_dict("records")],

@@ -1,11 +1,11 @@
 """Without a KL, sampling noise alone drives equal correct answers apart, about as predicted.
 
-A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are correct and
-equally likely, up to a pass rate of about .9: the exact objective leaves them equal, sampling does not. A
-point a setting (the base's pass rate, the optimiser, groups of answers, advantages over their std): the
-deviation over seeds of the log odds of one of them, with its 95% interval, over that predicted before the
-runs from one expected-gradient run and its adjoint. Every interval contains 1, but most of the points lie
-above it: the first order understates the noise a little.
+A small Llama is trained by TRL without a KL on answers of one token, of which two (or four) are correct and
+equally likely, up to a pass rate of about .9: the exact objective leaves them equal, sampling does not. One
+point per setting (base pass rate, optimiser, groups of answers, std-normalised advantages) shows the standard
+deviation over seeds of one answer's log odds, with its 95% interval, divided by the prediction made before
+the runs from one expected-gradient run and its adjoint. Every interval contains 1, but most points lie above
+it: the first order understates the noise slightly.
 """
 
 import numpy as np
@@ -27,15 +27,15 @@ BASELINES = {
     "leave_one_out": ("leave-one-out mean", SKY, "^"),
     "one": ("constant 1", GREEN, "D"),
 }
-"""What is subtracted from rewards: in words, and how it is drawn."""
+"""Baseline of the rewards: its words, and its look."""
+# Words for the base.
 TASKS = {"one-word-30": "rate 0.3", "one-word-10": "rate 0.1", "one-word-four": "rate 0.3, four"}
-"""The base."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a setting: the deviation over seeds of the log odds of the favourite, predicted and measured.
+    """One row per setting: deviation over seeds of the favourite's log odds, predicted and measured.
 
-    low, high: the 95% interval of chi squared of the measured one.
+    low, high: the chi-squared 95% interval of the measured deviation.
     """
     runs = records.llama.runs_of(EXPERIMENT)
     runs = runs.assign(odds=logit(runs.favourite_share.astype(float)))
@@ -64,7 +64,7 @@ def _words(row: pd.Series) -> str:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Measured over predicted with its interval against predicted, a point a setting."""
+    """Measured over predicted deviation with its interval, against predicted deviation, by setting."""
     axes = sheet.panels()
     for name, (words, color, marker) in BASELINES.items():
         own = frame[frame.baseline == name]
@@ -77,7 +77,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """Each setting's deviation, predicted and measured, and where the interval lies."""
+    """Predicted and measured deviation of each setting, and its interval."""
     names = {name: name for name in ("baseline", "seeds", "predicted", "measured")}
     names |= {"frozen": "frozen kernel", "tabular": "tabular formula", "low": "from", "high": "to"}
     return tabled(frame, {"words": "setting", **names, "pass_rate": "pass rate"})
@@ -89,11 +89,11 @@ def within(frame: pd.DataFrame) -> int:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """Every interval holds the prediction, and most measured deviations lie above it."""
+    """Every interval contains the prediction, and most measured deviations lie above it."""
     above = (frame.measured > frame.predicted).mean() > 0.5
     return bool(above and within(frame) == len(frame))
 
 
 def quotes(frame: pd.DataFrame) -> dict[str, float | str]:
-    """How many settings hold their prediction."""
+    """Number of settings whose interval contains the prediction."""
     return {"within": within(frame), "settings": len(frame)}

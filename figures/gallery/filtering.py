@@ -1,10 +1,10 @@
 """Filtering tokens strays from filtering answers, the further the longer the text.
 
-KL in nats of the filtered model p_* (the base restricted to valid texts) and of the locally filtered model
-(local: each token drawn among those that some valid text continues, as grammar-constrained decoding does) to
-the base and to each other, against the length of the text. KL(local || base) is KL(p_* || base) plus
-KL(local || p_*), which is what local filtering costs beyond the least. Exact for each random base, means over
-five; the table has JSON-like texts too.
+The filtered model p_* is the base restricted to valid texts; the locally filtered model (local) draws each
+token among those that some valid text continues, as grammar-constrained decoding does. Shown are their KL
+divergences in nats to the base and to each other, against the length of the text. KL(local || base) is KL(p_*
+|| base) plus KL(local || p_*), the avoidable cost of local filtering. Exact for each random base, means over
+five; the table also has JSON-like texts.
 """
 
 import pandas as pd
@@ -16,9 +16,7 @@ from ..frames import Records, tabled
 from ..style import BLACK, BLUE, GREY, VERMILLION, Sheet
 
 DRAWN = {"brackets": "balanced brackets", "arithmetic": "arithmetic"}
-"""The table has JSON-like texts too."""
-ALONG, BASES = (8, 12, 16, 20, 24, 28, 32), 5
-"""The texts' lengths in symbols, and how many random bases the means are over."""
+ALONG, BASES = (8, 12, 16, 20, 24, 28, 32), 5  # Lengths in symbols; number of random bases.
 CURVES = {
     "filtering": (r"KL($p_*$ || base)", GREY, ":"),
     "local": ("KL(local || base)", BLACK, "-."),
@@ -28,7 +26,7 @@ CURVES = {
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """By grammar and length, means over the bases of `dph toy filtering`, in nats."""
+    """Means over the bases of `dph toy filtering` in nats, by grammar and length."""
     rows = []
     for name in LENGTHS:
         for length in (*ALONG, *({LENGTHS[name]} - set(ALONG))):
@@ -37,7 +35,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A panel a grammar."""
+    """One panel per grammar."""
     panels = sheet.panels(len(DRAWN))
     for axes, (name, texts) in zip(panels, DRAWN.items(), strict=True):
         rows = frame[frame.grammar == name]
@@ -48,7 +46,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """The distances at the lengths of `dph toy filtering`."""
+    """Distances at the lengths of `dph toy filtering`."""
     at = frame[frame.length == frame.grammar.map(LENGTHS)]
     names = ("-log A1 = KL(p_*||a)", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
     return tabled(at, {"grammar": "grammar", "length": "length", **dict(zip(CURVES, names, strict=True))})

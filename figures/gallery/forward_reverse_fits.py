@@ -1,10 +1,10 @@
 """Too small a family: reverse KL takes one mode, forward KL spreads over all.
 
-A normal distribution is fitted to a target with several modes, which none has, by minimising different
-divergences; all live on a grid, and each fit is the best of descents from every mode and from all modes
-together. Left: the target and the best fit for each divergence; dotted, other local minima of reverse KL,
-where a descent can end, too. Right: the mass that the best fit gives each mode, along the alpha-divergences
-from reverse KL (alpha 0) to forward KL (alpha 1), and for Jensen-Shannon (JS); thin lines are the target's.
+A single normal distribution is fitted to a target with several modes by minimising different divergences on a
+grid; each fit is the best of descents from every mode and from all modes together. Left: the target and the
+best fit for each divergence; dotted: other local minima of reverse KL, at which a descent can stop too.
+Right: the mass that the best fit gives each mode, along the alpha-divergences from reverse KL (alpha 0) to
+forward KL (alpha 1), and for Jensen-Shannon (JS); thin lines are the target's masses.
 """
 
 from itertools import pairwise
@@ -21,12 +21,11 @@ from dph_theory.support.table import Table
 from ..frames import Records
 from ..style import BLUE, GREEN, GREY, ORANGE, PURPLE, Sheet, level, look
 
-MODES = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))
-"""Weight, mean and deviation of the target's modes."""
+MODES = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))  # Weight, mean and std of the target's modes.
 X = np.linspace(-10.0, 11.0, 211)
 ALPHAS = np.linspace(0.05, 0.95, 19)
 SAME, DEVIATIONS, WIDE = 1e-3, (0.6, 8.0), 4.0
-"""Optima that agree to SAME are one; the narrowest deviation keeps every mass positive in float64."""
+"""Optima that agree to SAME are one; the narrowest std leaves every mass positive in float64."""
 
 
 def gaussian(mean: Any, deviation: Any) -> np.ndarray:
@@ -39,7 +38,7 @@ TARGET = np.array(MODES)[:, 0] @ gaussian(*np.array(MODES).T[1:])
 
 
 def minima(divergence: FDivergence) -> list[tuple[float, np.ndarray]]:
-    """The local minima (value, weights) reached from every mode and from all of them together, best first."""
+    """Local minima (value, weights) reached from every mode and from all of them together, best first."""
 
     def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
         mean, deviation = point[0], np.exp(point[1])
@@ -59,14 +58,14 @@ def minima(divergence: FDivergence) -> list[tuple[float, np.ndarray]]:
 
 
 def shares(distribution: np.ndarray) -> np.ndarray:
-    """The mass of each mode's region, whose borders are where the target is least between neighbours."""
+    """Mass of each mode's region; regions meet at the target's minima between neighbours."""
     between = [(a < X) & (b > X) for a, b in pairwise(mode[1] for mode in MODES)]
     valleys = [X[part][TARGET[part].argmin()] for part in between]
     return np.bincount(np.digitize(X, valleys), weights=distribution, minlength=len(MODES))
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a minimum: divergence, place among the minima, value, the weights and the mass on each mode."""
+    """One row per minimum: divergence, rank, value, weights and the mass on each mode."""
     named = [("reverse KL", 0.0, REVERSE_KL), ("JS", None, JENSEN_SHANNON), ("forward KL", 1.0, FORWARD_KL)]
     named += [(f"alpha {alpha:.3g}", alpha, alpha_divergence(alpha)) for alpha in ALPHAS]
     rows = []
@@ -77,7 +76,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """The target with the fits; then the mass on each mode along alpha, JS beside it."""
+    """Target and fits; beside them the mass on each mode along alpha, and for JS."""
     left, right = sheet.panels(2, width_ratios=(1.25, 1), height=2.6)
     step, best = X[1] - X[0], frame[frame.place == 0].set_index("name")
     left.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0, label="target")
@@ -106,7 +105,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """What the fits leave to the mode that is retained worst."""
+    """Mass of the fits on the mode that is retained worst."""
     rows = []
     for row in frame.itertuples(index=False):
         if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL")):
@@ -116,6 +115,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """The best fit of reverse KL has one mode, that of forward KL at least half of each."""
+    """The best fit of reverse KL has one mode; the best fit of forward KL at least half of each mode."""
     best = frame[frame.place == 0].set_index("name").shares
     return bool(best["reverse KL"].max() > 0.99 and (best["forward KL"] > 0.5 * shares(TARGET)).all())

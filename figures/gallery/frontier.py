@@ -1,4 +1,4 @@
-"""What a method learns on trained prompts it pays for in Pass@256 on others.
+"""Methods pay for learning on trained prompts with Pass@256 on others.
 
 SmolLM2-135M-Instruct, last digits of products, means over seeds; the base is the star. Lines join the
 coefficients of one method, and numbers beside marks are coefficients. Left: trained Pass@1 against held-out
@@ -21,13 +21,12 @@ LINES = {
     "DPH-JS": ("DPH-JS", ("none",), "DPH-JS"),
     "KL-DPG": ("KL-DPG", ("none",), "KL-DPG"),
 }
-"""By label the method, the forms of its KL, and the look; a line joins the coefficients."""
-SEEDS = 3
-"""Settings of fewer seeds are left out."""
+"""For each label the method, the forms of its KL, and the look; a line joins the coefficients."""
+SEEDS = 3  # Settings with fewer seeds are not shown.
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a method and coefficient, and the base: trained Pass@1, others' Pass@1 and Pass@256."""
+    """One row per method and coefficient, and the base: trained Pass@1, held-out Pass@1 and Pass@256."""
     frame = transfer.methods(transfer.numbers(records))
     ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
     frame = frame.assign(**{"trained_base 1": ends.loc["base", "trained 1"].item()})
@@ -39,7 +38,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Both planes, the base marked."""
+    """Both planes, with the base marked."""
     panels = sheet.panels(2, height=2.6)
     for axes, across in zip(panels, ("trained_measured 1", "measured 1"), strict=True):
         base = frame.iloc[0]
@@ -63,7 +62,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """The rows behind the marks."""
+    """Rows behind the marks."""
     names = {"line": "method", "coefficient": "coefficient", "seeds": "seeds"}
     names |= {"trained_measured 1": "trained Pass@1", "measured 1": "held-out Pass@1"}
     rounded = frame.astype(object).map(lambda cell: round(cell, 3) if isinstance(cell, float) else cell)
@@ -71,6 +70,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """Along plain k3's and k2's coefficients more trained Pass@1 comes with less held-out Pass@256."""
+    """Along the coefficients of k3 and k2, more trained Pass@1 comes with less held-out Pass@256."""
     kl = frame[frame.method == "GRPO"]
     return bool(kl["trained_measured 1"].corr(kl["measured 256"]) < -0.8)

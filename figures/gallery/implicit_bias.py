@@ -3,10 +3,9 @@
 Policy gradient without a KL term from several base models, for a single decision, by the plain gradient of
 the logits and by the natural gradient, which also divides by the Fisher information. Left: policies over two
 valid (correct) answers and an invalid one, as points of a triangle; the plain gradient runs into the corner
-of the likelier valid answer, or to the middle if both are equally likely, and the natural gradient
-converges to the filtered model p_*. Right: shares of three valid answers; the plain flow is integrated
-numerically (Runge-Kutta), all else is exact. On answers of several tokens the plain gradient can end
-elsewhere.
+of the likelier valid answer, or to the middle if both are equally likely, and the natural gradient converges
+to the filtered model p_*. Right: shares of three valid answers; the plain flow is integrated numerically
+(Runge-Kutta), all else is exact. On answers of several tokens the plain gradient can have other limits.
 """
 
 from typing import Any
@@ -23,14 +22,13 @@ from ..frames import Records
 from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, Sheet
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""Where the simplex has its corners: two valid outcomes below, the invalid one on top."""
+"""Corners of the simplex: two valid outcomes below, the invalid one on top."""
 BASES = np.array(
     [[0.06, 0.04, 0.9], [0.12, 0.12, 0.76], [0.1, 0.3, 0.6], [0.4, 0.1, 0.5], [0.03, 0.12, 0.85]]
 )
 LONG, LONG_VALID = np.array([0.3, 0.2, 0.1, 0.4]), np.array([True, True, True, False])
 TIMES = np.geomspace(0.1, 1000.0, 120)
-LINES = {"plain": "-", "natural": "--"}
-"""How the two flows are drawn."""
+LINES = {"plain": "-", "natural": "--"}  # Line styles of the two flows.
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -48,13 +46,13 @@ def numbers(records: Records) -> dict[str, Any]:
         "natural": tilted(BASES[:, None, :], valid, 1 / gains),
         "filtered": filtered(BASES, valid),
         "shares": {name: filtered(q, LONG_VALID)[:, LONG_VALID].T for name, q in long.items()},
-        # Summed on its own: 1 - q(Y1) would lose its digits.
+        # Summed separately: 1 - q(Y1) would lose its digits.
         "failure": {name: pass_rate(q, ~LONG_VALID) for name, q in long.items()},
     }
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """The simplex, then the shares of three valid answers against time."""
+    """The simplex; beside it the shares of three valid answers against time."""
     left, right = sheet.panels(2, height=2.6)
     _simplex(left, numbers)
     for kind, shares in numbers["shares"].items():
@@ -87,7 +85,7 @@ def _simplex(axes: Axes, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Where both flows have come to at the last time, from the base with three valid answers."""
+    """Policies of both flows at the last time, from the base with three valid answers."""
     head = ("gradient", "time", "failure rate", "share of the likeliest valid answer", "at the start")
     likeliest = LONG[LONG_VALID].argmax()
     rows = [
@@ -98,6 +96,6 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """The plain gradient leaves one answer; the natural one leaves the base's shares."""
+    """The plain gradient leaves one answer; the natural one preserves the base's shares."""
     plain, natural = numbers["shares"]["plain"], numbers["shares"]["natural"]
     return bool(plain[:, -1].max() > 0.9 and np.allclose(natural[:, -1], natural[:, 0]))

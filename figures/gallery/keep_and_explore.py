@@ -1,10 +1,10 @@
 """With a penalty training retains what the base solves; without one about a third is lost.
 
-Of the prompts that the base solves, the share still solved after training (left); of the others, the share
-newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is at least 0.9. A tiny
-transformer, on the prompts it was trained on (filled) and on held-out ones (open), counted below the axes,
-averaged over seeds; means over seeds with 95% intervals. RKL is plain k3 on all prompts, and DPH methods
-train on stored correct samples of the prompts that the base solves.
+Left: the share of the prompts solved by the base that are still solved after training. Right: the share of
+the others that are newly solved. A prompt counts as solved if Pass@16, exact by enumeration, is at least 0.9.
+The model is a tiny transformer, on its training prompts (filled) and on held-out ones (open), counted below
+the axes as averages over seeds; means over seeds with 95% intervals. RKL is k3 without importance weight on
+all prompts, and DPH methods train on stored correct samples of the prompts that the base solves.
 """
 
 import pandas as pd
@@ -21,18 +21,18 @@ SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """The models of the comparison, a row a model and split."""
+    """Models of the comparison, one row per model and split."""
     return records.styles[records.styles.main]
 
 
 def shares(frame: pd.DataFrame, split: str, measure: str) -> pd.DataFrame:
-    """By method the mean share over seeds, with its interval."""
+    """Mean share over seeds with its interval, by method."""
     runs = frame[(frame.split == split) & (frame.label != "base")]
     return estimates(runs.groupby("label", sort=False), measure, probability_interval)
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Left the share retained, right the share newly solved; a row a method."""
+    """Share retained (left) and share newly solved (right), one row per method."""
     labels = shares(frame, "train", "retention").index
     panels = sheet.panels(2, height=1.0 + 0.21 * len(labels), sharey=True)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
@@ -53,7 +53,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """The shares of every method, means over seeds."""
+    """Shares of every method, means over seeds."""
     columns = {
         f"{word}, {words}": shares(frame, split, measure)["mean"]
         for split, words in SPLITS.items()
@@ -64,6 +64,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """DAPO retains about two thirds of the solved training prompts; methods with a penalty most."""
+    """DAPO retains about two thirds of the solved training prompts; methods with a penalty retain most."""
     retention = shares(frame, "train", "retention")["mean"]
     return bool(abs(retention["DAPO"] - 2 / 3) < 0.05 and retention.drop(["GRPO", "DAPO"]).min() > 0.85)

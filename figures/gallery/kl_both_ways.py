@@ -1,9 +1,10 @@
 """Without a penalty KL(base || policy) grows on after KL(policy || base) has settled.
 
-Strategies that prompt types share, trained by exact gradients, means over prompts. GRPO drops strategies: the
-reverse KL (left) settles near minus the log of the base's mass on what is left; the forward KL (right) counts
-the answers that are lost, and grows with the log of the steps. Penalties of coefficient eta f''(1) = 1 on
-D_pef, the prompts that the base solves, bound both, whichever the divergence. RKL has its on all prompts.
+Prompt types share strategies and are trained by exact gradients; means over prompts. GRPO drops strategies:
+the reverse KL (left) settles near minus the log of the base's mass on the remaining ones, while the forward
+KL (right) counts the lost answers and grows with the log of the steps. Penalties of coefficient eta f''(1) =
+1 on D_pef, the prompts that the base solves, bound both, whichever the divergence. RKL has its penalty on all
+prompts.
 """
 
 from typing import Any
@@ -19,13 +20,12 @@ NEEDS = ("strategies",)
 METHODS = {
     **{name: name for name in ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")},
     "reverse KL on all prompts": "RKL",
-}
-"""By their name in the record: what they are called."""
+}  # Labels by the methods' names in the record.
 MEASURES = {"reverse_kl": "KL(policy || base), nats", "forward_kl": "KL(base || policy), nats"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """By method the steps, and both KL divergences to the base along them."""
+    """Steps, and both KL divergences to the base along them, by method."""
     rows = {row["name"]: row for row in records.results("strategies")["methods"]}
     columns = ("step", *(f"{measure}_curve" for measure in MEASURES))
     return {
@@ -35,7 +35,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Reverse KL, forward KL; a line a method."""
+    """Reverse KL and forward KL, one line per method."""
     panels = sheet.panels(2, height=2.3)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
         for place, (name, curves) in enumerate(numbers.items()):
@@ -46,7 +46,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Both at the end, and at a quarter of the steps."""
+    """Both divergences at the end and at a quarter of the steps."""
     rows: list[tuple[str | float, ...]] = []
     for name, curves in numbers.items():
         quarter = int(np.searchsorted(curves["step"], curves["step"][-1] / 4))
@@ -56,7 +56,7 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """GRPO: after a quarter of the steps forward KL rises over a nat, reverse under .15; others stay."""
+    """GRPO after a quarter of the steps: forward KL rises over a nat, reverse under .15; others stay."""
     last = {row[0]: np.array(row[1:], dtype=float) for row in table(numbers).rows}
     free = last.pop("GRPO")
     settled = free[1] - free[0] < 0.15 and free[3] - free[2] > 1

@@ -1,9 +1,9 @@
 """Without a KL what the base's kernel forecasts to fall falls on three models, further or less far.
 
-Last digits of products, 24 prompts trained and 24 held out: SmolLM2-135M, Gemma-3-270M, and a small Llama
-that was taught digits drawn by lot. Held-out Pass@256 after the runs against its forecast by the plain kernel
-before the runs, a point a method and rate, means over seeds; the star is the base. The table has the
-forecasts by the kernel in Adam's metric too.
+Last digits of products, 24 prompts trained and 24 held out, on SmolLM2-135M, Gemma-3-270M, and a small Llama
+that was taught random digits. Held-out Pass@256 after the runs is shown against its forecast by the plain
+kernel before the runs, one point per method and rate, means over seeds; the star is the base. The table also
+has the forecasts by the kernel in Adam's metric.
 """
 
 from typing import Any
@@ -21,13 +21,13 @@ NEEDS = ("pretrained",)
 MODELS = {"": "SmolLM2-135M", "gemma3": "Gemma-3-270M", "taught": "a small Llama"}
 LOOKS = {"none": "GRPO", "k3": "forward KL", "k2": "reverse KL"}
 WORDS = {"none": "no KL", "k3": "forward KL (k3)", "k2": "reverse KL (k2)"}
-"""By form of the KL how a point looks, and what it is called."""
-_FALL = 0.1  # Of Pass@256.
+"""Look and label of a point, by form of the KL."""
+_FALL = 0.1  # In Pass@256.
 _MEASURES = ("base", "forecast", "adam_forecast", "measured")
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a setting of the models' runs: base, both forecasts and what was measured, held out."""
+    """One row per setting of the models' runs: base, both forecasts and the measurement, held out."""
     rows = []
     for stored in records.results("pretrained")["forecasts"]:
         setting = stored["setting"]
@@ -40,7 +40,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A panel a model: measured against forecast."""
+    """One panel per model: measured against forecast."""
     panels = sheet.panels(len(MODELS))
     for axes, (model, name) in zip(panels, MODELS.items(), strict=True):
         rows = frame[(frame.model == model) & (frame.task == TASK)]
@@ -55,7 +55,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """Without a KL what is forecast to fall falls, on every model; and some forecasts are off by _FALL."""
+    """Without a KL each forecast fall is measured, on every model; and some forecasts are off by _FALL."""
     free = frame[frame.kl == "none"]
     falling = free[free["forecast 256"] < free["base 256"] - _FALL]
     fell = falling["measured 256"] < falling["base 256"] - _FALL / 2
@@ -64,7 +64,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """Every setting: the base, both forecasts, and what was measured, held out."""
+    """Base, both forecasts and measurement of every setting, held out."""
     rows = frame.assign(setting=[settings_text(row) for row in frame.to_dict("records")])
     names = {"task": "task", "setting": "setting", "seeds": "seeds"}
     return tabled(rows, names | {f"{m} {k}": f"{m} {k}" for k in K for m in _MEASURES})

@@ -2,9 +2,9 @@
 
 KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum is the
 tilted model p_beta. Left: its pass rate mu, logit mu = logit A1 + 1/beta, for four pass rates A1 of the base.
-Right: random policies over eight answers above the smallest KL at which a policy can have its pass rate,
-which only tilted models attain (dashed: at negative beta); a policy's height above the curve is its excess
-KL, the diversity it lost beyond what its pass rate had to cost.
+Right: random policies over eight answers, above the smallest KL at their pass rate, which only tilted models
+attain (dashed: at negative beta). A policy's height above the curve is its excess KL, the diversity lost
+beyond the cost of its pass rate.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """The pass rate against beta; random policies above the frontier."""
+    """Pass rate against beta; random policies above the frontier."""
     left, right = sheet.panels(2)
     for (rate, mu), line in zip(numbers["mu"].items(), ("-", "--", "-.", ":"), strict=True):
         (drawn,) = left.plot(BETAS, mu, line)
@@ -57,7 +57,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """How far the random policies stay above the frontier."""
+    """Distances of the random policies to the frontier."""
     excess = numbers["excess"]
     row = (excess.size, float(excess.min()), float(np.median(excess)))
     return Table.from_rows(("random policies", "least excess KL", "median excess KL"), [row])

@@ -1,11 +1,11 @@
 """Without a penalty Pass@k falls below the base's as k grows; with a strong one most of it is retained.
 
-Pass@k averaged over prompts; the penalty is a divergence from the base, added to the loss with weight eta,
-and its coefficient is eta f''(1). Left: strategies that prompt types share, before training (base) and after,
-by exact gradients, with penalties of coefficient 1 on D_pef, the prompts that the base solves; GRPO has none,
-RKL has its on all prompts. Right: a tiny transformer's Pass@16 less that of its base, by enumeration, on
-training (filled) and held-out prompts (open), with coefficients 0.3, GRPO's k3 at .04 as published and none
-for DAPO; means over seeds with 95% intervals, paired by seed.
+Pass@k is averaged over prompts; the penalty is a divergence from the base, added to the loss with weight eta,
+and its coefficient is eta f''(1). Left: prompt types that share strategies, before training (base) and after,
+by exact gradients, with penalties of coefficient 1 on D_pef, the prompts that the base solves; GRPO has no
+penalty, RKL has one on all prompts. Right: a tiny transformer's Pass@16 minus its base's, by enumeration, on
+training (filled) and held-out prompts (open), with coefficient 0.3 (GRPO: k3 at .04 as published; DAPO:
+none); means over seeds with 95% intervals, paired by seed.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Strategies: a column a method at the comparison's coefficient; the transformer's changes by run."""
+    """Strategies: one column per method at the compared coefficient; the transformer's changes by run."""
     exact, styles = records.results("strategies"), records.styles
     named = {method["name"]: method["pass_at_draws"] for method in exact["methods"]}
     curves = {"base": exact["base"]["pass_at_draws"], "GRPO": named["GRPO"]}
@@ -40,13 +40,13 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def mean_changes(numbers: dict[str, Any], split: str) -> dict[str, tuple[np.ndarray, ...]]:
-    """By method the mean change along k with its interval."""
+    """Mean change along k with its interval, by method."""
     changes = numbers["changes"][numbers["changes"].split == split]
     return {name: means(changes.loc[changes["name"] == name, numbers["k"]]) for name in STYLES}
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Strategies, exact; the tiny transformer's changes, a row a method."""
+    """Strategies, exact; the tiny transformer's changes, one row per method."""
     left, right = sheet.panels(2, height=2.6)
     for name, values in numbers["strategies"].items():
         curve(left, values.index, values, label=written(str(name)), **look(str(name)))
@@ -66,7 +66,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """From which k on the Pass@k of each method is below the base's."""
+    """Smallest k from which on the Pass@k of each method is below the base's."""
     exact = numbers["strategies"]
     gains = {("strategies", name): (exact[name] - exact["base"]).items() for name in exact if name != "base"}
     for split, words in SPLITS.items():

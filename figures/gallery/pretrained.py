@@ -1,10 +1,10 @@
 """How the KL is written decides which answers a pretrained Llama retains, and how much of Pass@k.
 
-SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the correct
-answers; bars the base, lines the policies predicted before training, points the trained models, at beta 0.2.
-Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
-solves; coefficients 1, of DPH-F 0.5. Right: Pass@256 against Pass@1 on the trained products, penalties along
-their coefficients; means over seeds.
+SmolLM2-135M-Instruct, with the exact probability of every answer. Left: the share of each decade among the
+correct answers; bars are the base, lines the policies predicted before training, points the trained models,
+at beta 0.2. Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the
+base nearly solves; coefficients are 1, for DPH-F 0.5. Right: Pass@256 against Pass@1 on the trained products,
+penalties along their coefficients; means over seeds.
 """
 
 from collections.abc import Mapping
@@ -26,17 +26,17 @@ EXPLORED = "last digits"
 K = (1, 4, 16, 64, 256)
 FREE, FORWARD, REVERSE = ("GRPO", "none"), ("GRPO", "k3"), ("GRPO", "k2")
 LABELS = {FREE: "GRPO without KL", FORWARD: "GRPO, forward KL (k3)", REVERSE: "GRPO, reverse KL (k2)"}
-"""By method and form of the KL, where it is not the method's name."""
+"""Labels by method and form of the KL, if different from the method's name."""
 LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", ("Dr. GRPO", "none"): "GRPO"}
 MARKS = {"DPH-F": {"marker": "D", "linestyle": ":"}, "Dr. GRPO": {"marker": "<"}}
 COMPARED = [(name, "none") for name in ("DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG")]
 SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, ("DPH-F", "none"): 0.5, ("KL-DPG", "none"): 0.0}
-"""Of the middle panel, each at one coefficient."""
+"""Methods of the middle panel, each at one coefficient."""
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Shares of the first digit by form, predicted and trained; a row a run of a method, with Pass@k."""
+    """Shares of the first digit by form, predicted and trained; one row per run of a method, with Pass@k."""
     stored = records.results("pretrained")
     base = stored["base"]
     shares = {"base": {"base": base[TASK]["first_shares"][0], "pass_rate": base[TASK]["pass_rate"][0]}}
@@ -53,7 +53,7 @@ def numbers(records: Records) -> dict[str, Any]:
             }
     rows = [{"method": "base", "kl": "none", "coefficient": 0.0, "seed": -1} | _measures(base)]
     for run in stored["runs"]:
-        # The corrected k3 is k2, sample by sample, where each batch takes one step.
+        # With one step per batch the corrected k3 equals k2, sample by sample.
         if run["run"]["experiment"] == "methods" and run["run"]["kl"] != "k3_corrected":
             row = {name: run["run"][name] for name in ("method", "kl", "coefficient", "seed")}
             rows.append(row | _measures(run["tasks"]))
@@ -63,7 +63,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
-    """Pass@k of what was explored, held out and trained, and what became of the rehearsed prompts."""
+    """Pass@k on explored, held-out and trained prompts, and measures on the rehearsed prompts."""
     measures: dict[Any, float] = {}
     for name, task in (("held", f"{EXPLORED}, held out"), ("trained", EXPLORED)):
         rates = np.minimum(tasks[task]["pass_rate"], 1.0)
@@ -74,7 +74,7 @@ def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
 
 
 def ends(numbers: dict[str, Any]) -> pd.DataFrame:
-    """A row a method, form of its KL and coefficient, the mean over seeds; `seeds` counts them."""
+    """One row per method, form of its KL and coefficient, the mean over seeds; `seeds` counts them."""
     grouped = numbers["methods"].groupby(["method", "kl", "coefficient"], sort=False)
     return grouped.mean().drop(columns="seed").assign(seeds=grouped.size()).reset_index()
 
@@ -113,18 +113,17 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:
-    """The rows of these methods, each with a form of its KL."""
     return frame[[key in keys for key in zip(frame.method, frame.kl, strict=True)]]
 
 
 def _look(key: tuple[str, str]) -> dict[str, Any]:
-    """How a method is drawn; two that share a colour have marks of their own."""
+    """Look of a method; two that share a colour have different marks."""
     own = MARKS.get(key[0], {})
     return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **own)
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """A row a method and coefficient: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
+    """One row per method and coefficient: Pass@1, @16, @256 held out and trained; rehearsed measures."""
     names = {"method": "method", "coefficient": "coefficient", "seeds": "seeds"}
     for column, where in (("trained", "trained"), ("held", "held out")):
         names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}

@@ -1,9 +1,10 @@
 """Without a KL a run is left with one strategy on all prompts, and which one it is differs by seed.
 
-Public runs of others (wheel remax-rl), three models on five domains, no KL. Left: the strategy that each run
-of Qwen2.5-0.5B is left with on each prompt of pantry, a shade and a letter a strategy, white where it is not
-solved. Right: how often the strategy left on a prompt is the one most frequent on the run's other prompts
-(dots), and how often after the strategies have been dealt anew to the runs that solve each prompt (strokes).
+Public runs of others (wheel remax-rl): three models on five domains, without a KL. Left: the remaining
+strategy of each run of Qwen2.5-0.5B on each prompt of pantry, with a shade and a letter per strategy, white
+for unsolved prompts. Right: how often the remaining strategy of a prompt is the most frequent one on the
+run's other prompts (dots), and how often after shuffling the strategies among the runs that solve each prompt
+(strokes).
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,11 @@ DOMAINS = {"graph_coloring": "graph colouring", "pantry_plan": "pantry", "mathir
 DOMAINS |= {"countdown": "countdown", "python_factors": "Python factors"}
 LEVELS = {"level1": "", "level2": ", Level 2"}
 _SHADES = ("white", "#08306B", "#4A98C9", "#ABCFE6")
-"""Of an unsolved prompt, and of strategies: as far apart in grey as in colour."""
+"""Shades of an unsolved prompt and of strategies, as far apart in grey as in colour."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """What is left in one domain, (runs, prompts), and the measures of all at Level 1 that show noise."""
+    """Remaining strategies in one domain, (runs, prompts), and all measures at Level 1 that show noise."""
     stored = records.results("real_runs")
     frame = pd.DataFrame(stored["groups"])
     frame = frame[~frame.replay & (frame.level == "level1") & frame.p_varied_holm.notna()]
@@ -38,7 +39,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """The matrix of what is left, its strategies by how often; named against shuffled."""
+    """Matrix of remaining strategies, ordered by frequency; named against shuffled shares."""
     measures, left_over = numbers["measures"].sort_values("named", ascending=False), numbers["left"]
     left, right = sheet.panels(2, height=0.9 + 0.17 * len(measures))
     counts = np.bincount(left_over[left_over >= 0])
@@ -56,7 +57,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """The measures of each model and domain; in brackets what they would be by the base, or shuffled."""
+    """Measures of each model and domain; in brackets their values at the base, or shuffled."""
     rows = [
         (
             f"{MODELS[group['model']]}, {DOMAINS[group['domain']]}{LEVELS[group['level']]}",
@@ -73,7 +74,7 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def _bracketed(group: Mapping[str, Any], name: str, *compared: str, joined: str = ", ") -> str:
-    """A number, and in brackets those beside it."""
+    """Format a number, with the compared numbers in brackets."""
     if group.get(name) is None:
         return "-"
     numbers = [f"{group[other]:.2f}" for other in compared if group.get(other) is not None]

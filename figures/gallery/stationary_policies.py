@@ -1,9 +1,10 @@
-"""Where the KL penalty stands decides which policy training converges to.
+"""The place of the KL penalty decides which policy training converges to.
 
-A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides
-whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the
-stationary policies, computed from the base before training, and points are runs, one a seed, by where the KL
-penalty stands; crosses missed a bar of their prediction. The triangles are each one's limit as beta falls.
+A small Llama of two layers is trained by TRL's GRPOTrainer on answers of two tokens, of which the first
+decides whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the
+stationary policies, computed from the base before training; points are runs, one per seed, by the place of
+the KL penalty; crosses are outside the tolerance of their prediction. Triangles mark the limits as beta
+falls.
 """
 
 import numpy as np
@@ -19,15 +20,15 @@ NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
 FORMS = {"k3": "k3 in the loss", "k3_corrected": "corrected k3 in the loss"}
 FORMS |= {"sequence_kl": "KL in the reward"}
+# The stationary policy of each form.
 POLICIES = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
-"""The stationary policy of each form."""
 BASE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-"""Probabilities of the first token, and of the second after each; the second is valid if it is the first."""
+"""Probabilities of the first token, and of the second after each; equal tokens make the second valid."""
 VALID = np.array([[True, False], [True, False]])
 
 
 def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The stationary policies along beta, with their limits at beta = 0; the runs on this task."""
+    """Stationary policies along beta, with their limits at beta = 0; the runs on this task."""
     betas = np.geomspace(0.015, 1.5, 120)
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in BASE]
     accepted = np.broadcast_to(VALID, (betas.size, *VALID.shape))
@@ -48,7 +49,7 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    """The pass rate, and the first answer's share of the valid ones, against beta; crosses missed it."""
+    """Pass rate, and the first answer's share of the valid ones, against beta; misses are crosses."""
     policies, runs = numbers
     panels = sheet.panels(2)
     for form, words in FORMS.items():
@@ -73,7 +74,7 @@ def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
 
 
 def distances(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean KL(run || stationary policy) at BETA in nats: a row a form, a column a stationary policy."""
+    """Mean KL(run || stationary policy) at BETA in nats: one row per form, one column per policy."""
     at = runs[(runs.experiment == "which_policy") & (runs.beta == BETA)]
     return at.groupby("form")[[f"kl {policy}" for policy in POLICIES.values()]].mean().loc[list(FORMS)]
 
@@ -84,7 +85,7 @@ def claim(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
 
 
 def table(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
-    """Mean KL(run || stationary policy) by form; the least is the one that was predicted."""
+    """Mean KL(run || stationary policy) by form; the minimum is the predicted policy."""
     frame = distances(numbers[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
     frame.insert(0, "form", [FORMS[form] for form in frame.index])
     frame.insert(1, "predicted", [POLICIES[form] for form in frame.index])
@@ -92,6 +93,6 @@ def table(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
 
 
 def quotes(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
-    """The mean distance of each form's runs to its own stationary policy."""
+    """Mean distance of each form's runs to its own stationary policy."""
     kl = distances(numbers[1])
     return {f"KL of {form}": kl.loc[form, f"kl {policy}"] for form, policy in POLICIES.items()}

@@ -1,11 +1,11 @@
 """DAPO, without a penalty, drops styles; with a strong one nearly all are retained.
 
-A tiny transformer answers sums in one of five styles, and most prompts accept one style only, which they do
-not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put their divergence on stored
-correct samples of the prompts that the base solves. Left: the expected number of 32 samples in each style,
-averaged over training prompts and ranked from the most to the least used style of each model. Right: the
-expected number of distinct styles among a prompt's 32 samples; exact for each model, means over seeds with
-95% intervals.
+A tiny transformer answers sums in one of five styles, and most prompts accept only one style, which they do
+not show. RKL is k3 without importance weight on all prompts, GRPO has it at .04, and DPH methods put their
+divergence on stored correct samples of the prompts that the base solves. Left: the expected number of 32
+samples in each style, averaged over training prompts and ranked from the most to the least used style of each
+model. Right: the expected number of distinct styles among a prompt's 32 samples; exact for each model, means
+over seeds with 95% intervals.
 """
 
 import numpy as np
@@ -18,19 +18,19 @@ from ..style import BLACK, GREY, Sheet, dot, look, rows, written
 
 NEEDS = ("styles",)
 SHOWN = {"base": "", "GRPO": "////", "DAPO": "", "RKL 0.3": "....", "DPH-F 0.3": "", "DPH-JS 0.3": r"\\\\\\"}
-"""Whose bars are drawn, and their hatches, which differ in grey."""
+"""Models with bars, and their hatches, which differ in grey."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """The models of the comparison on training prompts, a row each; histograms by rank."""
+    """Models of the comparison on training prompts, one row each; histograms by rank."""
     frame = records.styles
     frame = frame[frame.main & (frame.split == "train")]
-    # By rank: training may favour another style from every base.
+    # By rank, because training may favour another style from every base.
     return frame.assign(ranked=[sorted(histogram, reverse=True) for histogram in frame.style_histogram])
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Left: of 32 samples those in each style, by rank, a group of bars a method; right: distinct styles."""
+    """Left: samples of 32 in each style, by rank, a group of bars per method; right: distinct styles."""
     left, right = sheet.panels(2, height=2.6, width_ratios=(1.4, 1))
     place, width = np.arange(5), 0.8 / len(SHOWN)
     for index, (label, hatch) in enumerate(SHOWN.items()):

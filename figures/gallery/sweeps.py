@@ -1,10 +1,10 @@
 """Divergences differ where the penalty is weak; a strong one on all prompts costs Pass@1.
 
 The penalty is a divergence from the base, added to the loss with weight eta; its coefficient is eta f''(1).
-Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the coefficient of the
-penalty, which stands on D_pef, the prompts that the base solves (left), or on all prompts (right); the
-alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base at two
-coefficients, so that its differences carry the noise of one seed.
+Prompt types share strategies, and gradients are exact. Pass@16 and Pass@1 after training are shown along the
+coefficient of the penalty, which acts on D_pef, the prompts that the base solves (left), or on all prompts
+(right); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base
+at two coefficients, so that its differences include the noise of one seed.
 """
 
 from typing import Any
@@ -19,15 +19,15 @@ from ..frames import Records, tabled
 from ..style import Sheet, curve, level, look, written
 
 NEEDS = ("strategies", "styles")
+# Words for the prompts on which a penalty acts.
 PLACES = {"D_pef": "On what the base solves", "all prompts": "On all prompts"}
-"""Where a penalty stands, in words."""
 MEASURES = {"pass_at_k": "Pass@16", "pass_at_1": "Pass@1"}
+# Divergence of a method of the tiny transformer.
 TINY = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
-"""The divergence of a method of the tiny transformer."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Both models: a row a divergence, place and coefficient; the strategies' ends without one."""
+    """Both models: one row per divergence, place and coefficient; the final strategies without a penalty."""
     record = records.record("strategies")
     config, exact = from_json(StrategiesConfig, record["config"]), record["results"]
     strategies = swept(config, exact["sweep"]).rename(columns={"direction": "divergence"})
@@ -44,7 +44,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Strategies: Pass@16 and Pass@1 along the coefficient, a line a divergence, a column a place."""
+    """Strategies: Pass@16 and Pass@1 along the coefficient, one line per divergence, one column per place."""
     panels = sheet.panels(4, height=1.9, across=2, sharex=True, sharey="row").reshape(2, 2)
     points = numbers["points"][numbers["points"].model == "strategies"]
     for row, (measure, words) in zip(panels, MEASURES.items(), strict=True):
@@ -64,7 +64,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def worth(numbers: dict[str, Any]) -> pd.DataFrame:
-    """By model and coefficient: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
+    """Spread of Pass@16 over divergences on D_pef, and change on all prompts, by model and coefficient."""
     keys = {"index": ["model", "strength"], "columns": ["place", "divergence"]}
     wide = numbers["points"].pivot_table(**keys, values=[*MEASURES]).dropna()
     solved, everywhere = ({m: wide[m][place] for m in MEASURES} for place in PLACES)

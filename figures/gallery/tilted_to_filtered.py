@@ -1,10 +1,10 @@
 """The tilted model approaches the filtered one, but not in reverse KL.
 
-A base model a over five answers, three of them valid (correct): the filtered model p_* is the base restricted
+A base model a has five answers, three of them valid (correct). The filtered model p_* is the base restricted
 to these, and the tilted model p_beta maximises the pass rate minus beta times the KL from the base. Left: as
 beta falls, p_beta moves mass onto the valid answers and retains their proportions. Right: its total variation
 and KL(p_* || p_beta) to the filtered model vanish, but KL(p_beta || p_*) is infinite for every beta above 0,
-so the filtered model cannot be a reverse-KL target; all values are exact.
+so the filtered model cannot be a reverse-KL target. All values are exact.
 """
 
 from typing import Any
@@ -19,12 +19,11 @@ from ..style import BLACK, BLUE, ORANGE, SKY, Sheet, look
 
 BASE, VALID = np.array([0.15, 0.1, 0.05, 0.4, 0.3]), np.array([True, True, True, False, False])
 SHOWN, BETAS = (1.0, 0.4, 0.2), np.geomspace(0.06, 3.0, 120)
-INFINITE = 30.0
-"""Infinite values have a height of their own, above all finite ones."""
+INFINITE = 30.0  # Drawn height of infinite values, above all finite ones.
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """p_*, the tilted models that are shown, and the distances of the tilted models to p_* along beta."""
+    """p_*, the shown tilted models, and the distances of tilted models to p_* along beta."""
     target, along = filtered(BASE, VALID), tilted(BASE, VALID, BETAS)
     return {
         "filtered": target,
@@ -69,7 +68,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """The distances at both ends of beta."""
+    """Distances at both ends of beta."""
     names = [name for name in numbers if name[:2] in ("TV", "KL")]
     rows: list[tuple[str | float, ...]] = []
     for end in (0, -1):
@@ -78,5 +77,5 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """As beta falls the forward KL vanishes, while the reverse KL is infinite throughout."""
+    """The forward KL vanishes as beta falls, while the reverse KL is infinite throughout."""
     return bool(numbers["KL(p_* || p_beta)"][0] < 1e-6 and np.isinf(numbers["KL(p_beta || p_*)"]).all())

@@ -1,10 +1,10 @@
 """Under GRPO and DAPO excess KL rises before Pass@k falls.
 
-Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need, which
-is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost 0.05
-of its best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (strokes).
-Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL has plain k3 on
-all prompts.
+Top: Pass@k. Bottom: excess KL, the part of KL(policy || base) above the minimum at the policy's pass rate,
+which is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost
+0.05 of its best Pass@16 (dotted) and the steps at which its excess KL has risen by the meter's thresholds
+(strokes). Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL has
+k3 without importance weight on all prompts.
 """
 
 from typing import Any
@@ -20,8 +20,7 @@ from ..style import Sheet, curve, look, written
 NEEDS = ("strategies", "styles")
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
 STYLES = ("GRPO", "DAPO", "RKL", "DPH-F", "DPH-JS")
-EARLY = 3
-"""The place of an early point of the transformer's curves."""
+EARLY = 3  # Index of an early point of the transformer's curves.
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Where the curves begin and end."""
+    """First and last values of the curves."""
     head, rows = ("Pass@k at the start", "Pass@k at the end", "excess KL at the end"), []
     models = {"strategies": f"strategies, k = {numbers['k']}", "styles": "tiny transformer, k = 8"}
     for model, words in models.items():

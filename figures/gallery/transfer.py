@@ -1,10 +1,10 @@
 """Gradients at the base predict how Pass@k falls on prompts that are not trained.
 
-Pass@k of SmolLM2-135M-Instruct on 24 prompts (last digits of products) that are not trained, after 20 steps
-of GRPO on 24 others, every probability exact: of the base, without a KL, and with a forward KL of coefficient
-1. Dots are trained runs, means over five seeds; lines are predicted, after the runs, from the base's
-gradients (its kernel of answers), nothing fitted; without shared weights every prompt would stay at the base
-or rise. The table has every method and coefficient whose end was predicted.
+Pass@k of SmolLM2-135M-Instruct on 24 untrained prompts (last digits of products), after 20 steps of GRPO on
+24 others, with exact probabilities: for the base, without a KL, and with a forward KL of coefficient 1. Dots
+are trained runs, means over five seeds. Lines are predicted, after the runs, from the base's gradients (its
+kernel of answers), without any fit; without shared weights every prompt would stay at the base or rise. The
+table has every method and coefficient whose result was predicted.
 """
 
 from typing import Any
@@ -23,16 +23,15 @@ TASK, K = "last digits", (1, 16, 256)
 MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", "colours by example")
 PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
 PUBLISHED |= {"anchors": 0, "measured_after": 0, "model": None}
-"""What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
+"""Settings shared by the compared runs, which differ only in method, KL and coefficient."""
 MEASURES = ("base", "forecast", "measured", "measured_spread", "trained_measured")
 RUNS = {"no KL": ("GRPO", "none", 0.0), "with a KL": ("forward KL", "k3", 1.0)}
-"""Of GRPO by label the look, the form of the KL and its coefficient."""
-LEAST = {"correlation": 0.9, "rms": 0.06}
-"""What the title asks of the predictions."""
+"""Look, form of the KL and coefficient of GRPO's runs, by label."""
+LEAST = {"correlation": 0.9, "rms": 0.06}  # Requirements of the title on the predictions.
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """A row a setting, with its fields and predictions."""
+    """One row per setting, with its fields and predictions."""
     stored = records.results("pretrained")
     rows = []
     for forecast in stored["forecasts"]:
@@ -42,18 +41,18 @@ def numbers(records: Records) -> dict[str, Any]:
             row |= zip((f"{measure} {k}" for k in K), forecast[measure], strict=True)
         rows.append(row)
     settings = pd.DataFrame(rows)
-    # What is None is not a missing number.
+    # None is a value here, not a missing number.
     settings = settings.astype({"rank": object, "answers": object, "model": object})
     return {"settings": settings.where(settings.notna(), None)}
 
 
 def methods(numbers: dict[str, Any]) -> pd.DataFrame:
-    """The methods at their coefficients, all weights trained by Adam at 1e-5 on the mixture."""
+    """Methods at their coefficients, all weights trained by Adam at 1e-5 on the mixture."""
     return rows_with(numbers["settings"], **PUBLISHED)
 
 
 def rows_with(frame: pd.DataFrame, **fields: Any) -> pd.DataFrame:
-    """The rows of these fields."""
+    """Rows with these fields."""
     chosen = [all(row[name] == field for name, field in fields.items()) for row in frame.to_dict("records")]
     return frame[chosen]
 
@@ -89,7 +88,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Every setting whose end was predicted: the base, predicted and found, at three k."""
+    """Every predicted setting: base, prediction and measurement, at three k."""
     names = [f"Pass@{k}, {what}" for k in K for what in ("base", "predicted", "found")]
     rows = [
         (row["task"], settings_text(row), row["seeds"],
@@ -100,13 +99,13 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def quotes(numbers: dict[str, Any]) -> dict[str, float]:
-    """How well held-out Pass@256 is predicted."""
+    """Accuracy of the predicted held-out Pass@256."""
     agreed = agreement(numbers)
     return {"correlation": round(agreed["correlation"], 2), "rms error": round(agreed["rms"], 3)}
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """Predicted and found go together and are near; without a KL a fall is predicted and found."""
+    """Prediction and measurement correlate and are close; without a KL a fall is predicted and measured."""
     agreed, frame = agreement(numbers), methods(numbers)
     near = agreed["correlation"] > LEAST["correlation"] and agreed["rms"] < LEAST["rms"]
     free = frame[frame.method.isin(["GRPO", "DAPO", "Dr. GRPO"]) & (frame.coefficient == 0)]

@@ -1,11 +1,11 @@
 """Lost answers come back soon by rehearsal, late by a penalty on the policy's own answers.
 
-A small Llama in which the second answer's share among the valid ones has fallen from .1 to the share beside
-each axis is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with
-bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits. A
-penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected
-update of rehearsal but learns only from answers that the policy draws. Time is the penalty's coefficient
-times the flow's time; the runs' is brought to it by one factor for all of them.
+A small Llama, in which the second answer's share among the valid ones has fallen from .1 to the share beside
+each axis, is trained by plain gradient descent towards the same optimum. Thin lines are medians of runs with
+bands over all of them, every answer enumerated; thick lines are the flow of the expected update in the
+logits. A penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the
+expected update of rehearsal but learns only from answers that the policy draws. Time is the penalty's
+coefficient times the flow's time; one factor scales the time of all runs.
 """
 
 import numpy as np
@@ -20,8 +20,7 @@ from ..style import Sheet, look
 NEEDS = ("laws",)
 EXPERIMENT, LENGTH = "way_back", 2
 """The runs, and the tokens of their answers, by which a run's time is divided."""
-SHOWN = ((False, 0.01), (True, 0.001))
-"""The panels: lost by training or by a fit, and the share at the start."""
+SHOWN = ((False, 0.01), (True, 0.001))  # Panels: lost by training or by a fit; initial share.
 LOOKS = {
     "sequence_kl": look("KL in the reward", label="KL of the answer in the reward", marker=""),
     "rehearsal": look("rehearsal", label=r"$-\log u$ on stored correct answers", marker=""),
@@ -32,10 +31,10 @@ KINDS |= {"rehearsal": "rehearsal"}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a run: the lost answers' share along it and along its flow, in coefficient times time.
+    """One row per run: the lost answers' share along it and along its flow, in coefficient times time.
 
-    The runs' time, steps times learning rate, is brought to the flow's by one factor for all of them, the
-    median of what their half-way times ask for; half times are nan where half never came back.
+    One factor scales the runs' time, steps times learning rate, to the flow's: the median ratio of
+    half-way times. Half times are nan if half of the share never came back.
     """
     llama = records.llama
     runs = llama.runs_of(EXPERIMENT).set_index("digest")
@@ -61,7 +60,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A panel a share: medians of runs with bands over all of them, the flow's prediction thick."""
+    """One panel per share: medians of runs with bands over all of them, the flow's prediction thick."""
     panels = sheet.panels(len(SHOWN), height=2.5, sharey=True)
     for axes, (collapsed, lost) in zip(panels, SHOWN, strict=True):
         shown = frame[(frame.flow_collapsed == collapsed) & (frame.flow_lost == lost)]
@@ -81,7 +80,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """How much later penalties bring back half the share than rehearsal does, medians; who does in time."""
+    """Median delay of half recovery by penalties relative to rehearsal, and the runs that recover in time."""
     rows, kinds = [], dict.fromkeys(KINDS.values())
     for (collapsed, lost), group in frame.groupby(["flow_collapsed", "flow_lost"], sort=False):
         half = group.groupby("kind")[["half", "flow_half"]].median()
@@ -95,6 +94,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """Wherever both came back in time, penalties were later than rehearsal."""
+    """Penalties recover later than rehearsal wherever both recover in time."""
     late = [x for row in table(frame).rows for x in row[2:4] if x is not None]
     return bool(late) and all(x > 1 for x in late if isinstance(x, float))

@@ -1,8 +1,8 @@
 """GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success.
 
-The weight alpha_G(V) that five published advantages over groups of eight answers give the gradient of a
+The weight alpha_G(V) that five published advantages, over groups of eight answers, give the gradient of a
 prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own. All
-values are exact, by every outcome of a group alone; the table has every published advantage.
+values are exact sums over every outcome of a group; the table has every published advantage.
 """
 
 from typing import Any
@@ -17,8 +17,7 @@ from dph_theory.support.table import Cell, Table
 from ..frames import Records
 from ..style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Sheet
 
-GROUP, V = 8, expit(np.linspace(-4.6, 4.6, 41))
-"""Answers a prompt; pass rates, evenly in log odds."""
+GROUP, V = 8, expit(np.linspace(-4.6, 4.6, 41))  # Answers per prompt; pass rates, evenly in log odds.
 DRAWN = {
     "GRPO, sample std": (VERMILLION, "-"),
     "Dr. GRPO, mean of all": (BLACK, ":"),
@@ -29,7 +28,7 @@ DRAWN = {
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """The weights of every published advantage in groups of GROUP, by every outcome: a column each."""
+    """Weights of every published advantage in groups of GROUP, over every outcome: one column each."""
     from dph_theory.audit.advantage import tabulate, weight_of
     from dph_theory.losses.advantages import FORMS
 
@@ -56,14 +55,14 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """The weight on the rarest and on the most frequent success, and at one half."""
+    """Weight on the rarest and on the most frequent success, and at one half."""
     places = (0, len(V) // 2, len(V) - 1)
     rows: list[list[Cell]] = [[str(name), *frame[name].iloc[list(places)].tolist()] for name in frame]
     return Table.from_rows(("advantage", *(f"V = {V[place]:.2g}" for place in places)), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """GRPO weighs both ends alike; MaxRL and PKPO weigh rare success thrice as much and more."""
+    """GRPO weighs both ends alike; MaxRL and PKPO weigh rare success at least three times as much."""
     ends = frame.iloc[[0, -1]].to_numpy()
     first, last = (dict(zip(frame.columns, row, strict=True)) for row in ends)
     equal = np.isclose(first["GRPO, sample std"], last["GRPO, sample std"])

@@ -1,9 +1,9 @@
-"""What a KL term estimates is often not what its gradient minimises.
+"""A KL term often estimates one quantity while its gradient minimises another.
 
-Published forms of a KL term, each on the samples that it is used with; nothing is sampled, every answer of
-small problems is listed. A row is what a form's value estimates and a column what its gradient minimises, the
-nearest quantity where neither is exact; a number counts forms, and dark cells on the diagonal are forms that
-minimise what they estimate. `dph audit catalogue` lists the forms.
+Published forms of a KL term are evaluated on the samples that they are used with, by enumeration of every
+answer of small problems. A row is the quantity that a form's value estimates and a column the quantity that
+its gradient minimises, or the nearest one if neither is exact. Numbers count forms; dark cells on the
+diagonal are forms that minimise the quantity that they estimate. `dph audit catalogue` lists the forms.
 """
 
 import numpy as np
@@ -26,11 +26,11 @@ QUANTITIES = {
     "nothing": ("zero",),
     "none of these": ("none", "failed"),
 }
-"""What a row or a column says, by the beginnings of an audited quantity's names."""
+"""Words of a row or a column, by the beginnings of an audited quantity's names."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """The audit's rows, one a form and its samples."""
+    """Rows of the audit, one per form and its samples."""
     return pd.DataFrame(records.results("audit")["rows"])
 
 
@@ -39,7 +39,7 @@ def _quantity(name: str) -> str:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A cell a pair of quantities, with its number of forms: blue where both are one, else grey."""
+    """One cell per pair of quantities, with its number of forms: blue if both are equal, else grey."""
     estimated, minimised = (frame[part].str["name"].map(_quantity) for part in ("value", "gradient"))
     table, axes = pd.crosstab(estimated, minimised), sheet.panels(height=3.1)
     table = table.reindex(index=[*QUANTITIES], columns=[*QUANTITIES], fill_value=0)
@@ -56,7 +56,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """How many forms have an expected gradient of zero, minimise another divergence, or have flat regions."""
+    """Counts of forms with zero expected gradient, with another divergence, and with flat regions."""
     estimated, minimised = frame.value.str["name"].str.removesuffix(" + log A1"), frame.gradient.str["name"]
     exact = frame.value.str["exact"] & frame.gradient.str["exact"]
     another = exact & (minimised != "zero") & (estimated != minimised)

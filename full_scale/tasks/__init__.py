@@ -1,1 +1,1 @@
-"""Tasks: prompts, verifiers that judge answers, and where both are loaded from."""
+"""Tasks: prompts with the verifiers that judge answers, and their loaders."""

@@ -23,13 +23,13 @@ _TURN = ("role", "content")
 
 
 class DataRow(NamedTuple):
-    """One row, and where it was found."""
+    """One row, and its place in the data."""
 
     where: str
     values: Mapping[str, Any]
 
     def text(self, *fields: str) -> str:
-        """The first of the fields that the row has, as text; ValueError if none, or no text in it."""
+        """First of the fields that the row has, as text; ValueError if it has none, or if it is not text."""
         for field in fields:
             value = self.values.get(field)
             if isinstance(value, int | float) and not isinstance(value, bool):
@@ -43,7 +43,7 @@ class DataRow(NamedTuple):
         )
 
     def conversation(self, field: str) -> tuple[str, tuple[dict[str, str], ...]]:
-        """The field as text, and as messages where it is a list of them; ValueError for anything else."""
+        """Field as text, and as messages if it is a list of messages; ValueError for anything else."""
         value = self.values.get(field)
         if not isinstance(value, list):
             return self.text(field), ()
@@ -60,7 +60,7 @@ class DataRow(NamedTuple):
 def read_rows(
     data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
 ) -> list[DataRow]:
-    """The rows of `data`, as `stream_rows`; ValueError if there are none."""
+    """Read all rows of `data` as `stream_rows` does; ValueError if there are none."""
     rows = [*stream_rows(data, files=files, split=split, subset=subset)]
     if not rows:
         raise argument_error("data", data, "a source with at least one row")
@@ -70,11 +70,11 @@ def read_rows(
 def stream_rows(
     data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
 ) -> Iterator[DataRow]:
-    """The rows of a JSON, JSONL, CSV or Parquet file, of a folder that holds one of `files`, or of a dataset.
+    """Yield the rows of a JSON, JSONL, CSV or Parquet file, of a folder with one of `files`, or of a dataset.
 
-    One at a time, but of a JSON file. A dataset is a folder or a name that `datasets.load_dataset` knows;
-    `split` and `subset` are for it. Code that comes with data is never run. ValueError says what is missing,
-    or which line is no JSON object.
+    Only a JSON file is read at once. A dataset is a folder or a name for `datasets.load_dataset`, to
+    which `split` and `subset` apply. Code that comes with data is never run. ValueError names what is
+    missing, or the line that is not a JSON object.
     """
     path = Path(data).expanduser()
     present = [path] if path.is_file() else [path / name for name in files if (path / name).is_file()]
@@ -91,7 +91,7 @@ ALLOWED = "a JSON, JSONL, CSV or Parquet file, a folder, or the name of a datase
 
 
 def _file_rows(file: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a file, after where each stands."""
+    """Rows of a file, each after its place."""
     if file.suffix == ".json":
         rows = json_document(file)
         if not isinstance(rows, list):
@@ -149,33 +149,31 @@ Please reason step by step, and put your final answer within \boxed{{}}."""
 
 @dataclass(frozen=True, config=CHECKED)
 class ExampleSource:
-    """Where the examples of one set come from, and how they are asked."""
+    """Source of the examples of one set, and their prompt format."""
 
     task: str = ""
-    """`bird`, `spider`, `maths`, `dataset` or `dph-rl`: which fields and files to look for."""
+    """`bird`, `spider`, `maths`, `dataset` or `dph-rl`: selects fields and files."""
     data: str = ""
-    """A JSON or JSONL file, a folder in the published layout, or a dataset's name."""
+    """A JSON or JSONL file, a folder in the published layout, or the name of a dataset."""
     databases: str | None = None
-    """SQL: the folder of databases, if it is not where the published layout has it."""
+    """SQL: folder of the databases, if different from the published layout."""
     split: str = "train"
-    """Which file of the published layout (`train` or `dev`), or which split of a dataset."""
-    subset: str | None = None
-    """A dataset's configuration, such as `main`."""
-    limit: int | None = None
-    """At most how many examples, from the beginning."""
+    """File of the published layout (`train` or `dev`), or split of a dataset."""
+    subset: str | None = None  # Configuration of a dataset, such as `main`.
+    limit: int | None = None  # Maximal number of examples, from the beginning.
     template: str | None = None
-    """The prompt, with {schema}, {question} and {evidence} (SQL) or {question} (maths) in it."""
+    """Prompt template with {schema}, {question} and {evidence} (SQL) or {question} (maths)."""
     question: str | None = None
-    """Maths and `dataset`: the field of the question, if it is no usual one (`prompt` of a `dataset`)."""
-    answer: str | None = None
-    """Maths and `dataset`: the field of the answer, if it is no usual one."""
+    """Maths and `dataset`: field of the question, if unusual (`dataset`: other than `prompt`)."""
+    answer: str | None = None  # Maths and `dataset`: field of the answer, if unusual.
     verifier: str | None = None
-    """`dataset`: `module:function` of (answer, row) that returns true or false, or a reward function as TRL
-    calls it, in place of math-verify."""
+    """`dataset`: `module:function` of (answer, row) that returns true or false, or a reward function of TRL;
+    it replaces math-verify.
+    """
 
 
 class Layout(NamedTuple):
-    """How a benchmark is published: its files by split, and how one of its rows becomes an example."""
+    """Published layout of a benchmark: files by split, and the conversion of a row to an example."""
 
     files: Mapping[str, tuple[str, ...]]
     verifier: str
@@ -183,7 +181,7 @@ class Layout(NamedTuple):
 
 
 def examples(source: ExampleSource, name: str) -> list[Prompt]:
-    """The examples of the set `name`, ids `<name>/<row>`; ValueError names file, row and field at fault."""
+    """Examples of the set `name` with ids `<name>/<row>`; ValueError names the bad file, row and field."""
     if source.limit is not None and source.limit < 1:
         raise argument_error("limit", source.limit, "at least 1")
     layout = LAYOUTS[source.task]
@@ -193,12 +191,12 @@ def examples(source: ExampleSource, name: str) -> list[Prompt]:
 
 
 def has_split(task: str, data: str, split: str) -> bool:
-    """Whether a folder holds a file of that split in the task's published layout."""
+    """Does a folder have a file of that split in the task's published layout?"""
     return any((Path(data).expanduser() / file).is_file() for file in LAYOUTS[task].files.get(split, ()))
 
 
 def schema_text(database: Path) -> str:
-    """The CREATE statements of a database, as a prompt shows them; sqlite3.Error if it cannot be read."""
+    """CREATE statements of a database, as shown in a prompt; sqlite3.Error if it cannot be read."""
     return _schema_text(database, database.stat().st_mtime_ns)
 
 
@@ -209,8 +207,8 @@ def _schema_text(database: Path, _changed: int) -> str:
         return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
 
 
+# Field of the gold query, and the prompt.
 _QUERY_FIELDS = {"bird": ("SQL", BIRD_PROMPT), "spider": ("query", SPIDER_PROMPT)}
-"""The field of the gold query, and the prompt."""
 
 
 def _sql(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
@@ -227,7 +225,7 @@ def _sql(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _database(source: ExampleSource, row: DataRow) -> Path:
-    """The row's database: `<db_id>/<db_id>.sqlite` in one of the folders that the published layouts have."""
+    """Database of the row: `<db_id>/<db_id>.sqlite` in one of the folders of the published layouts."""
     data = Path(source.data).expanduser()
     name = row.text("db_id")
     if Path(name).name != name:
@@ -256,7 +254,7 @@ def _maths(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    """A prompt, text or conversation, with the answer that it is judged by as maths are."""
+    """Prompt, text or conversation, with an answer that is judged like that of a maths problem."""
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = filled(source.template, question=prompt), ()
@@ -267,9 +265,9 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
-    """What maths are judged by: GSM8K marks the answer at the end of its reasoning, MATH boxes it.
+    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it.
 
-    Else it stands alone; a solution without such a mark has none.
+    Other answers stand alone; a solution without such a mark has none.
     """
     given = row.text(*([source.answer] if source.answer else usual))
     alone = source.answer or row.values.get("answer") is not None
@@ -278,7 +276,7 @@ def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
 
 
 def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    """A row of the JSONL files in the authors' release (data/sql)."""
+    """Example from a row of the JSONL files in the authors' release (data/sql)."""
     prompt, turns = row.conversation("prompt")
     truth = row.values.get("reward_model", {}).get("ground_truth", {})
     missing = [name for name in ("db_id", "gold_sql", "cmp_method") if not isinstance(truth.get(name), str)]
@@ -295,7 +293,7 @@ def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def filled(template: str, **values: str) -> str:
-    """A template with these values in their places; ValueError for another place."""
+    """Fill a template's placeholders; ValueError for an unknown placeholder."""
     try:
         return template.format(**values)
     except (ValueError, LookupError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""Tasks of reasoning-gym: generators with verifiers, their scores made binary by a stated threshold."""
+"""Tasks of reasoning-gym: generators with verifiers, whose scores become binary at a given threshold."""
 
 import importlib
 import json
@@ -19,8 +19,7 @@ from .verifiers.extract import last_marked
 from .verifiers.pool import Job, Limits, PooledVerifier, required_fields
 from .verifiers.worker import JudgeOutcome
 
-MEMORY = 2**32
-"""Bytes of each worker."""
+MEMORY = 2**32  # Bytes of each worker.
 TEMPLATE = """{question}
 
 Give the final answer between <answer> and </answer>."""
@@ -28,27 +27,24 @@ Give the final answer between <answer> and </answer>."""
 
 @dataclass(frozen=True, config=CHECKED)
 class GymOptions:
-    """`task.options` of the task `reasoning-gym`."""
+    """Options `task.options` of the task `reasoning-gym`."""
 
-    dataset: str = ""
-    """The generator's name, such as `chain_sum`."""
+    dataset: str = ""  # Name of the generator, such as `chain_sum`.
     arguments: Mapping[str, Any] = Field(default_factory=dict)
-    """Of the generator: how hard, how long."""
+    """Arguments of the generator, such as difficulty and length."""
     size: Annotated[int, Field(ge=1)] = 1000
     evaluation_size: Annotated[int, Field(ge=1)] = 100
-    seed: int = 0
-    """Of the training prompts; those to evaluate on are of the next one."""
+    seed: int = 0  # Of the training prompts; evaluation uses the next seed.
     threshold: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """The least of the generator's scores, which are from 0 to 1, that counts as correct."""
+    """Minimal score, from 0 to 1, of a correct answer."""
     template: str = TEMPLATE
     system: str | None = None
-    seconds: Annotated[float, Field(gt=0)] = 10.0
-    """Of computing, for one answer."""
+    seconds: Annotated[float, Field(gt=0)] = 10.0  # Computing time per answer.
     workers: Annotated[int, Field(ge=1)] | None = None
 
 
 def load(config: TaskConfig) -> Task:
-    """The task; ValueError if reasoning-gym is missing, or does not know the generator or an argument."""
+    """Load the task; ValueError if reasoning-gym is missing or rejects the generator or an argument."""
     options = build(GymOptions, config.options, "task.options.")
     train, evaluation = (
         _examples(options, name, size, options.seed + i)
@@ -59,7 +55,7 @@ def load(config: TaskConfig) -> Task:
 
 
 def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Prompt]:
-    # As text: JSON tells a worker the same generator again.
+    # As text, so that JSON gives a worker the same generator again.
     source = json.dumps(
         {"dataset": options.dataset, "seed": seed, "size": size, "arguments": dict(options.arguments)},
         sort_keys=True,
@@ -91,10 +87,10 @@ def _generator(text: str) -> Any:
 
 
 class GymVerifier(PooledVerifier):
-    r"""Scores what stands between the last answer tags, or in the last \boxed{}, by the generator's verifier.
+    r"""Score the content of the last answer tags, or of the last \boxed{}, by the generator's verifier.
 
-    A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. ValueError for a
-    reference that is incomplete.
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. Raises
+    ValueError for an incomplete reference.
     """
 
     def __init__(self, threshold: float = 1.0, *, seconds: float = 10.0, workers: int | None = None) -> None:
@@ -103,11 +99,11 @@ class GymVerifier(PooledVerifier):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """The least score that is correct."""
+        """Minimal score of a correct answer."""
         return {"threshold": self._threshold}
 
     def job(self, example: Prompt, completion: str) -> Job | None:
-        """The completion's answer, with the generator and the entry it is to, and the threshold."""
+        """The completion's answer with the generator, its entry and the threshold."""
         source, entry = required_fields(example, "source", "entry")
         answer = last_marked(completion)
         if answer is None:
@@ -116,7 +112,7 @@ class GymVerifier(PooledVerifier):
 
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
-    """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
+    """Outcome: `correct` if the generator scores the `answer` to `entry` at least `threshold`."""
     generator = _generator(job["source"])
     score = generator.score_answer(job["answer"], generator[job["entry"]])
     return {"outcome": JudgeOutcome.CORRECT if score >= job["threshold"] else JudgeOutcome.WRONG}

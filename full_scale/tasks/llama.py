@@ -1,4 +1,4 @@
-"""Small Llamas with random weights, and tokenizers of one token a word, for the built-in tasks."""
+"""Small Llamas with random weights, and tokenisers with one token per word, for the built-in tasks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +13,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 def random_llama(
     seed: int, *, vocabulary: int, hidden: int, layers: int, heads: int, end: int, **settings: Any
 ) -> LlamaForCausalLM:
-    """A Llama of these sizes without a symbol for the beginning; `settings` are LlamaConfig's others.
+    """A Llama of these sizes without a start symbol; `settings` are further LlamaConfig arguments.
 
-    The caller's random state is left as it was.
+    The caller's random state is unchanged.
     """
     config = LlamaConfig(
         vocab_size=vocabulary,
@@ -33,9 +33,9 @@ def random_llama(
 
 
 def word_level(words: Sequence[str], unknown: str, **settings: Any) -> PreTrainedTokenizerFast:
-    """A tokenizer that splits at white space; ids are the places in `words`, others are the unknown one.
+    """Tokeniser that splits at white space; ids index `words`, and other words are the unknown one.
 
-    It pads on the left; `settings` are PreTrainedTokenizerFast's others.
+    It pads on the left; `settings` are further arguments of PreTrainedTokenizerFast.
     """
     tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token=unknown))
     tokenizer.pre_tokenizer = WhitespaceSplit()

@@ -1,4 +1,4 @@
-"""Tasks by name: the built-in one, published data, generators; each with its sets and its verifier."""
+"""Loader of tasks by name: the built-in one, published data, generators; each with its sets and verifier."""
 
 import dataclasses
 import importlib
@@ -22,16 +22,16 @@ from .verifiers.sql import SqlVerifier
 
 @dataclass(frozen=True, config=CHECKED)
 class Options(ExampleSource):
-    """`task.options` of a published task: how its training set is read, and what else it takes."""
+    """Options `task.options` of a published task: source of its training set, and further settings."""
 
     evaluation: Mapping[str, Any] = Field(default_factory=dict)
-    """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): a `ExampleSource` each."""
+    """Evaluation sets by name (`in_domain`, `cross_domain`, `out_of_domain`, ...): `ExampleSource`s."""
     system: str | None = None
-    """The system message, where the model is used through its chat template."""
+    """System message, if the model is used through its chat template."""
+    # Arguments of `SqlVerifier`: seconds, rows, memory, workers.
     sql: Mapping[str, Any] = Field(default_factory=dict)
-    """Arguments of `SqlVerifier`: seconds, rows, memory, workers."""
+    # Arguments of `MathsVerifier`: seconds, memory, workers.
     maths: Mapping[str, Any] = Field(default_factory=dict)
-    """Arguments of `MathsVerifier`: seconds, memory, workers."""
     own: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of `OwnVerifier` and of every reward: seconds, memory, write, environment, workers."""
     rewards: Mapping[str, Any] = Field(default_factory=dict)
@@ -43,14 +43,13 @@ class RewardOptions:
     """A reward beside correctness: a function of (answer, reference), and its weight."""
 
     function: str = ""
-    weight: float = 0.0
-    """0 logs it alone; correctness weighs 1."""
+    weight: float = 0.0  # 0 only logs the reward; correctness has weight 1.
 
 
 def load_task(config: TaskConfig) -> Task:
-    """The task a recipe names, with its examples read and its verifier ready.
+    """Load the task of a recipe, with examples and verifier.
 
-    ValueError names an unknown task, option or set, a file that is missing, or the row and field at fault.
+    ValueError names an unknown task, option or set, a missing file, or the bad row and field.
     """
     choice("task.name", config.name, TASKS)
     return TASKS[config.name](config)
@@ -91,7 +90,7 @@ def _rewards(options: Options) -> dict[str, WeightedReward]:
 
 
 def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSource]:
-    """The evaluation sets' sources: those named, or else the published layout's own, if it is there."""
+    """Sources of the evaluation sets: the named ones, else those of the published layout if available."""
     if not options.evaluation and train.split == "train" and has_split(train.task, train.data, "dev"):
         return {"in_domain": dataclasses.replace(train, split="dev", limit=None)}
     sources = {}
@@ -111,7 +110,7 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
 
 
 def verifier_of(options: Options, needed: set[str]) -> Verifier:
-    """The verifier of these names, `sql`, `maths` or functions; several dispatch by each prompt's own."""
+    """Verifier of these names, `sql`, `maths` or functions; several are dispatched by each prompt's own."""
     makers: dict[str, Any] = {"sql": SqlVerifier, "maths": MathsVerifier}
     verifiers = {
         name: with_options(makers[name], getattr(options, name), f"task.options.{name}.")
@@ -129,7 +128,7 @@ def _own(maker: Any, function: str, options: Options) -> Any:
 
 
 def _by(module: str) -> Callable[[TaskConfig], Task]:
-    """A module's own `load`, imported as it is called."""
+    """Call a module's own `load`, which is imported on demand."""
     return lambda config: importlib.import_module(module).load(config)
 
 

@@ -1,4 +1,4 @@
-"""What every task is made of: examples, a verifier that scores completions, and the styles it can name."""
+"""Parts of every task: examples, a verifier that scores completions, and names of answer styles."""
 
 import hashlib
 import sys
@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from dph_theory.support.errors import RefusedError, argument_error
 
+# Outcomes of a failed verifier, with a default detail.
 FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
 """The outcomes of a verifier that failed, and what they are where it says no more."""
 UNREADABLE = "unreadable"
@@ -17,62 +18,62 @@ UNREADABLE = "unreadable"
 VERDICT = "verifier"
 """The name of the reward that is correctness."""
 RESERVED = ("train", "rehearsed", "explored")
-"""Names of sets that are the training's own: no evaluation set of a task may bear one."""
+"""Set names reserved for training: an evaluation set of a task may not have one."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt with what its verifier needs to judge an answer; `id` is unique within a task."""
+    """One prompt with the reference that its verifier needs; `id` is unique within a task."""
 
     id: str
     prompt: str
     reference: Mapping[str, Any] = field(default_factory=dict)
-    """What the verifier compares with, as JSON-ready values (a gold query and its database, an answer)."""
+    """Reference of the verifier as JSON-ready values (a gold query and its database, an answer)."""
     turns: Sequence[Mapping[str, str]] = ()
-    """Of a conversation, its messages (role, content) as TRL takes them; `prompt` then is their text."""
+    """Messages (role, content) of a conversation, as TRL takes them; `prompt` is then their text."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A reward: v in {0, 1}, the outcome's name to be counted, and the answer's style if it has one."""
+    """A reward in {0, 1}, the name of the outcome, and the answer's style if it has one."""
 
     correct: bool
     outcome: str
-    """`correct`, `wrong`, or why nothing could be compared (`no_answer`, `error`, `timeout`, ...)."""
+    """`correct`, `wrong`, or the reason without a comparison (`no_answer`, `error`, `timeout`, ...)."""
     style: str | None = None
     detail: str = field(default="", compare=False)
-    """What the verifier said when it failed: its exception, or how long it had."""
+    """Detail of a verifier's failure: its exception, or its time limit."""
 
 
 @runtime_checkable
 class Verifier(Protocol):
-    """Scores completions; one that crashes, hangs or misbehaves scores incorrect, and never raises."""
+    """Scores completions; a crash, hang or misbehaviour scores incorrect and never raises."""
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-        """One score for each pair of example and completion, in order."""
+        """Return one score for each pair of example and completion, in order."""
         ...
 
     def close(self) -> None:
-        """Free what the verifier holds (processes, connections)."""
+        """Free the verifier's resources (processes, connections)."""
         ...
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Gives completions numbers beside correctness; None where it has none, and never raises."""
+    """Gives completions further numbers, or None without one; never raises."""
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
-        """One number for each pair of example and completion, in order."""
+        """Return one number for each pair of example and completion, in order."""
         ...
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
         ...
 
 
 @dataclass(frozen=True)
 class WeightedReward:
-    """A reward beside that of correctness, whose weight is 1; of weight 0 it is logged alone."""
+    """A reward beside correctness, whose weight is 1; a weight of 0 only logs the reward."""
 
     scorer: Scorer
     weight: float = 0.0
@@ -80,20 +81,20 @@ class WeightedReward:
 
 @dataclass(frozen=True)
 class Task:
-    """A verifiable task: prompts to train on, sets to evaluate on, a verifier that names styles if it can."""
+    """A verifiable task: training prompts, evaluation sets, and a verifier that may name styles."""
 
     name: str
     train: Sequence[Prompt]
     evaluation: Mapping[str, Sequence[Prompt]]
-    """Evaluation sets by name: `in_domain`, `cross_domain`, `out_of_domain`, whichever the task has."""
+    """Evaluation sets by name: `in_domain`, `cross_domain`, `out_of_domain`, if the task has them."""
     verifier: Verifier
     system: str | None = None
-    """The system message that goes before every prompt where the model is used through its chat template."""
+    """System message before every prompt, if the model is used through its chat template."""
     rewards: Mapping[str, WeightedReward] = field(default_factory=dict)
-    """Rewards of the training beside correctness, by name; the theory is of correctness alone."""
+    """Training rewards beside correctness, by name; the theory is about correctness only."""
 
     def close(self) -> None:
-        """Free what the verifier and the rewards hold."""
+        """Free the resources of the verifier and the rewards."""
         self.verifier.close()
         for reward in self.rewards.values():
             reward.scorer.close()
@@ -111,7 +112,7 @@ class Task:
 
 
 def repeated_prompts(task: Task) -> list[str]:
-    """A sentence for each set on prompts whose text another one has, and on those of another reference."""
+    """Sentences on sets that share prompt texts with another set, or have them with other references."""
     sentences = []
     for name, examples in {"train": task.train, **task.evaluation}.items():
         texts = {example.prompt for example in examples}
@@ -145,43 +146,43 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
 
 
 def failures(scores: Sequence[Score]) -> dict[str, int]:
-    """What the verifier said where it failed, and how often."""
+    """Details of a verifier's failures, and their counts."""
     failed = [score for score in scores if score.outcome in FAILED]
     return dict(Counter(score.detail or FAILED[score.outcome] for score in failed))
 
 
 def refuse_all_failed(counts: Mapping[str, int], answers: int) -> None:
-    """VerifierError if there are as many failures as answers."""
+    """Raise VerifierError if there are as many failures as answers."""
     if counts and sum(counts.values()) == answers:
         raise VerifierError(f"the verifier failed on every one of {answers} answers: {failures_text(counts)}")
 
 
 def failures_text(counts: Mapping[str, int]) -> str:
-    """The most frequent failures in words."""
+    """Describe the most frequent failures."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
     return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")
 
 
 def is_verdict(value: Any) -> bool:
-    """Whether a value is true or false, or the number 1 or 0 as either: no text, no array of one entry."""
+    """Is the value true or false, or the number 1 or 0? Text and arrays of one entry are not."""
     return getattr(value, "shape", ()) == () and value in (True, False)
 
 
 def bound_to(verifier: Any) -> dict[str, Any]:
-    """What decides a verifier's, or a reward's, values: its `bound`, or else the source of its module."""
+    """Settings that determine a verifier's or a reward's values: its `bound`, or the source of its module."""
     settings = getattr(verifier, "bound", None)
     return dict(settings) if settings is not None else source_of(verifier.__module__)
 
 
 def matches(verifier: Verifier, examples: Sequence[Prompt]) -> tuple[str, ...]:
-    """How a verifier compares answers to these prompts, where it has several ways, as that of SQL has."""
+    """Comparison modes of a verifier for these prompts, if it has several, as that of SQL has."""
     match_of = getattr(verifier, "match_of", lambda example: None)
     return tuple(sorted({match for example in examples if (match := match_of(example)) is not None}))
 
 
 def source_of(*modules: str) -> dict[str, str]:
-    """The start of the sha256 of imported modules' sources, by name; none where there is no file."""
+    """Start of the sha256 of imported modules' sources, by name; modules without a file are left out."""
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules}
     return {
         f"module {name}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
@@ -191,7 +192,7 @@ def source_of(*modules: str) -> dict[str, str]:
 
 
 def own_modules(module: str) -> list[str]:
-    """An imported module, and a user's own that are imported and lie beside it or below its folder."""
+    """An imported module, with a user's own imported modules beside it or below its folder."""
     files = {name: Path(getattr(other, "__file__", None) or "/") for name, other in [*sys.modules.items()]}
     apart, folder = {"site-packages", "full_scale", "dph_theory"}, files.get(module, Path("/")).parent
     own = [name for name, file in files.items() if folder in file.parents and apart.isdisjoint(file.parts)]

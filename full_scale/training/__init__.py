@@ -1,1 +1,1 @@
-"""Training: TRL's GRPO with the rehearsal term added, the collapse meter, exact resume, the dry run."""
+"""Training: TRL's GRPO with the rehearsal term, the collapse meter, exact resume, the dry run."""

@@ -1,4 +1,4 @@
-"""From a recipe to the arguments of its trainer: what `training.json` stores, and the trainer gets."""
+"""Trainer arguments of a recipe, which `training.json` stores and the trainer gets."""
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
@@ -17,7 +17,7 @@ from ..recipe.settings import KINDS, SETTINGS
 
 _USUAL = {
     "save_strategy": "steps",
-    # A share of the training: what a killed run loses at most.
+    # A fraction of the training: the most that a killed run loses.
     "save_steps": 0.1,
     "save_total_limit": 2,
     "logging_steps": 1,
@@ -29,11 +29,11 @@ _USUAL = {
 def arguments(
     recipe: Recipe, base_rates: Sequence[float] = (), rewards: Mapping[str, float] = MappingProxyType({})
 ) -> Setup:
-    """The arguments of OnlineConfig: the method's, the recipe's `train`, and what other parts of it decide.
+    """Arguments of OnlineConfig: the method's, the recipe's `train`, and those that other parts of it decide.
 
     `base_rates` as in `methods.setup`; `rewards` are the weights of those beside correctness, by name.
-    ValueError for a key of `train` that OnlineConfig does not know, with the nearest it does, or that another
-    part of the recipe decides, for a value that is not of its type, and for a model in float16.
+    Raises ValueError for a key of `train` that OnlineConfig lacks (with the nearest one) or that another
+    part of the recipe decides, for a value of another type, and for a model in float16.
     """
     if recipe.model.dtype == "float16":
         allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"
@@ -58,7 +58,7 @@ def arguments(
 
 
 def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stands between the sampler's probabilities and the trainer's."""
+    """Notes on differences between the sampler's probabilities and the trainer's."""
     if not given["use_vllm"]:
         return ()
     names = [f"vllm_importance_sampling_{setting}" for setting in ("mode", "clip_max", "correction")]
@@ -76,7 +76,7 @@ _SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
 
 
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
-    """RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    """Raise RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
     explored = presampling.trained(recipe.method.prompts)
     if not explored:
         raise RefusedError(f"nothing to explore, every prompt is in D_pef: {_SPLIT_ANEW.format('higher')}")
@@ -91,7 +91,7 @@ def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presamp
 
 
 def few_prompts(a_step: float) -> list[str]:
-    """What to say where a step explores so many prompts: of fewer than 4 many have no unequal rewards."""
+    """Warnings for a step with so few prompts: below 4, often no group has unequal rewards."""
     if a_step >= 4:
         return []
     return [

@@ -1,4 +1,4 @@
-"""The card of a trained model, from the run's records: what it was trained on, by what, to which policy."""
+"""Model card from the run's records: training data, method, and the policy that the run converges to."""
 
 import json
 
@@ -18,14 +18,14 @@ CARD = "README.md"
 
 
 def write_card(folders: Folders) -> None:
-    """Write the card of a finished run into its model's folder, with its evaluation if there is one."""
+    """Write the card of a finished run to its model's folder, with its evaluation if there is one."""
     training = TrainingRecord.read(folders.training)
     evaluation = Evaluation.read(folders.evaluation) if folders.evaluation.is_file() else None
     write_text(folders.model / CARD, card(build(Recipe, training.config, ""), training, evaluation))
 
 
 def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
-    """The model card: front matter, method and settings, the policy it converges to, what was measured."""
+    """The model card: front matter, method and settings, the policy it converges to, and measurements."""
     front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
     arguments = {name: value for name, value in training.arguments.items() if name not in FREE}
     rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if rehearses(arguments) else ""

@@ -1,9 +1,9 @@
-"""The collapse meter for any TRL GRPO run: the KL of the policy beyond the least at its pass rate.
+"""The collapse meter for any TRL GRPO run: the KL of the policy above the minimum at its pass rate.
 
     meter = CollapseMeter(base_rates={prompt: base pass rate, ...})
     meter.attach(trainer)
 
-Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names; with `step=True` also
+`collapse/*` are then logged beside TRL's own metrics, to every target of `report_to`; with `step=True` also
 `dynamics/step_in_logits`, a learning rate as an effective logit step.
 """
 
@@ -29,29 +29,29 @@ from .reference import OnlineReference, in_groups, sequence_log_probs, under_pol
 
 _LOG = logging.getLogger(__name__)
 RIGHT, WRONG = 2, 8
-"""Answers of the prompt whose drift stands for that of all: few are enough to see one lost."""
+"""Answers of the prompt whose drift represents all prompts: few are enough to see one lost."""
 STEP = "dynamics/step_in_logits"
 
 
 class CollapseMeter(TrainerCallback):
     """Measures KL(pi || ref) - kl(V || A1), the excess KL, on the samples TRL has just drawn.
 
-    `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
-    holds the keys, or "prompt" for the prompts themselves. Of several reward functions `verdict` names the
-    binary one that is measured. Completions that TRL masks because they are cut off are measured too.
-    Groups whose prompt is not among the base rates are left out and counted. `rate_samples`: of how many
-    samples each base rate is the posterior mean (c + 1/2)/(n + 1), None where rates are known; without it
-    the excess of rates from a few samples is estimated too low, by 1/(2n) or so. Every `every`-th generated
-    batch is measured, at one forward pass under the policy and one under the reference. Neither weights nor
-    random numbers are touched.
+    `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column with
+    the keys, or "prompt" for the prompts themselves. With several reward functions `verdict` names the
+    binary one that is measured. Completions that TRL masks as truncated are measured too. Groups whose
+    prompt has no base rate are left out and counted. `rate_samples`: number of samples of which each base
+    rate is the posterior mean (c + 1/2)/(n + 1), or None for known rates; without it the excess of rates
+    from few samples is underestimated by about 1/(2n). Every `every`-th generated batch is measured, at
+    one forward pass under the policy and one under the reference. Neither weights nor random numbers are
+    touched.
 
     With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
-    `dph predict --step`, unless all its advantages are zero; without base rates nothing else is. And
-    `collapse/by_luck` stands beside the excess: what sampling noise alone brings a run without a KL,
-    of a prompt with RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`), a mean
-    over seeds, of advantages not std-normalised; at most a correct answer lost for good, V log RIGHT. Several
-    times as much over many steps is more than noise; less than that is no evidence. Source: ours, entries
-    `frontier`, `sampling_noise`.
+    `dph predict --step`, unless all its advantages are zero; without base rates only this is logged.
+    `collapse/by_luck` is the excess that sampling noise alone brings a run without a KL, for a prompt
+    with RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`): a mean over seeds, for
+    advantages that are not std-normalised; at most one correct answer is lost for good, V log RIGHT. An
+    excess several times as large over many steps is more than noise; a smaller one is no evidence.
+    Source: ours, entries `frontier`, `sampling_noise`.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class CollapseMeter(TrainerCallback):
         self._first_samples: dict[str, Any] | None = None
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
-        """From now on, measure what this trainer samples.
+        """Measure the trainer's samples from now on.
 
-        The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
-        loaded from where the trained one came from. RuntimeError under another TRL than the pinned one;
-        ValueError where no reward function is known to be that of correctness.
+        The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model
+        is loaded from the source of the trained one. RuntimeError under another TRL than the pinned
+        one; ValueError if the reward function of correctness is not known.
         """
         check_versions()
         verdicts = Verdicts(trainer, self.key, self.verdict) if self.base_rates else None
@@ -103,7 +103,7 @@ class CollapseMeter(TrainerCallback):
         trainer._generate_and_score_completions = generate_and_measure
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Measure the step that has just been taken, if it is the first one on samples that were measured."""
+        """Measure the step just taken, if it is the first one on measured samples."""
         trainer, samples, self._first_samples = self._trainer, self._first_samples, None
         if samples is None or trainer is None:
             return
@@ -148,12 +148,12 @@ class CollapseMeter(TrainerCallback):
 
 
 def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) -> float:
-    """The eta whose step of independent logits changes log-probabilities most nearly as they did.
+    """Fit the eta whose step on independent logits changes log-probabilities most nearly as observed.
 
-    On logits of its own, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z): n_y of the N answers of
-    the step are y. change and log_p, after and before the step, advantages: (groups, size), less their
-    group's mean; same (groups, size, size): which answers are the same. Least squares; nan where advantages
-    are all zero. Source: ours, entries `sampling_noise`.
+    With its own logit, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z), where n_y of the N
+    answers of the step are y. change and log_p (after minus before the step, and before), advantages:
+    (groups, size), minus their group's mean; same (groups, size, size): mask of equal answers. Least
+    squares; nan if all advantages are zero. Source: ours, entries `sampling_noise`.
     """
     summed = (same * advantages[:, None, :]).sum(dim=2)
     # Each answer once: a sum over samples counts y n_y times.
@@ -172,12 +172,12 @@ def _step_of(columns: Tensor, ids: Tensor) -> float:
 
 
 def _sums(samples: dict[str, Any]) -> Tensor:
-    """The log-probability of each answer under the policy, (batch,)."""
+    """Log-probability of each answer under the policy, (batch,)."""
     return (samples["old_per_token_logps"].double() * samples["completion_mask"]).sum(dim=1)
 
 
 def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
-    """The samples with every completion in full; what was computed without some is to be computed anew."""
+    """Samples with every completion in full; values computed without some must be recomputed."""
     mask = samples["completion_mask"]
     cut_off = ~mask.any(dim=1, keepdim=True)
     if not cut_off.any():
@@ -194,9 +194,9 @@ def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
 def measured_groups(
     trainer: GRPOTrainer, verdicts: Verdicts, base_rates: Mapping[Any, float], samples: dict[str, Any]
 ) -> tuple[Tensor, int]:
-    """(groups, samples, 4) of reward, log pi, log ref and base rate, and how many groups were left out.
+    """(groups, samples, 4) of reward, log pi, log ref and base rate, and the number of skipped groups.
 
-    Those are left out whose prompt is not known to have a rate between 0 and 1: there is no such measure.
+    A group is skipped if its prompt has no known rate between 0 and 1, because the measure needs one.
     """
     keys, rewards = verdicts.last
     log_pi, log_ref = sequence_log_probs(samples)
@@ -207,7 +207,7 @@ def measured_groups(
 
 
 def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
-    """The mean excess KL that drift alone brings these prompts by their pass rates now."""
+    """Mean excess KL of these prompts from drift alone, by their current pass rates."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
     excess = excess_by_noise(
@@ -217,6 +217,6 @@ def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
 
 
 def excess_of(groups: Tensor, rate_samples: int | None = None) -> ExcessKLEstimate:
-    """The excess KL of groups as of `measured_groups`, with its standard error."""
+    """Excess KL of groups as from `measured_groups`, with its standard error."""
     rewards, log_pi, log_ref, rates = groups.double().numpy().transpose(2, 0, 1)
     return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0], rate_samples=rate_samples)

@@ -3,7 +3,7 @@
     callback = CountsCallback(prompts, is_correct, n=32, every=50, folder="counts")
     trainer = GRPOTrainer(..., callbacks=[callback])
 
-Afterwards `dph compare counts/step0.jsonl counts/step50.jsonl` says what the first 50 steps changed.
+Afterwards `dph compare counts/step0.jsonl counts/step50.jsonl` shows the effect of the first 50 steps.
 """
 
 import json
@@ -25,13 +25,13 @@ Prompt = str | Sequence[Mapping[str, str]]  # A text, or messages for the tokeni
 
 
 class CountsCallback(TrainerCallback):
-    """Writes {"id", "n", "c"} of each prompt to folder/stepN.jsonl: of the base, and every `every` steps.
+    """Write {"id", "n", "c"} of each prompt to folder/stepN.jsonl: for the base, and every `every` steps.
 
-    `prompts` by id; `verifier` says of a prompt and an answer's text whether it is correct; `n` answers to
-    each are drawn at temperature 1 in evaluation mode, of at most `max_new_tokens`, `batch_size` at a time,
-    by random numbers of `seed` and the step alone: the training's own stay as they are. A file appears
-    whole; one that is there, of a run that is resumed, stays. The first process alone counts, so the model
-    must be whole on it: ValueError for FSDP or DeepSpeed, and for numbers below 1.
+    `prompts` by id; `verifier` maps a prompt and an answer's text to correctness; `n` answers to each are
+    drawn at temperature 1 in evaluation mode, of at most `max_new_tokens`, `batch_size` at a time, by
+    random numbers of `seed` and the step only: the training's own are unaffected. Files are written
+    atomically; an existing file, of a resumed run, is left alone. Only the first process counts, so the
+    model must be complete on it: ValueError for FSDP or DeepSpeed, and for numbers below 1.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The dry run: what a recipe resolves to, roughly what it needs, what is missing; no weights are loaded."""
+"""Dry run: resolved settings, approximate needs and missing parts of a recipe; no weights are loaded."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ _MEASURED = 64  # Prompts whose tokens are counted, those of most characters.
 
 @dataclass(frozen=True)
 class Steps:
-    """How TRL cuts a training into optimizer steps; `steps` is None where the number of prompts is."""
+    """TRL's division of a training into optimiser steps; `steps` is None if the number of prompts is."""
 
     device_rows: int
     rows_at_once: int  # Those of all devices.
@@ -45,7 +45,7 @@ class Steps:
 
     @classmethod
     def of_arguments(cls, given: Mapping[str, Any], world_size: int, prompts: int | None) -> "Steps":
-        """The steps of OnlineConfig's arguments on so many processes, as TRL's."""
+        """Steps of OnlineConfig's arguments on so many processes, as in TRL."""
         group, micros = given["num_generations"], given["gradient_accumulation_steps"]
         device_rows = given["per_device_train_batch_size"]
         at_once = device_rows * world_size
@@ -66,14 +66,14 @@ class Steps:
         return None if self.steps is None else self.steps * self.rollouts_per_step
 
     def rows(self, *, apart: bool) -> int:
-        """Rows whose activations a device holds at once: both losses', or of one after the other."""
+        """Rows with activations on a device at once: both losses', or of one after the other."""
         rehearsed = -(-self.rehearsal_rows * self.device_rows // self.rollouts_per_step)
         return self.device_rows if apart else self.device_rows + rehearsed
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What `dph train --dry-run` prints."""
+    """Output of `dph train --dry-run`."""
 
     recipe: Mapping[str, Any]
     arguments: Mapping[str, Any]  # Without beta where a target needs a pre-sampling for it.
@@ -87,10 +87,10 @@ class DryRun:
 
 
 def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRun:
-    """What a training resolves to and needs, worked out without training.
+    """Resolve a training and estimate its needs without training.
 
-    With the bytes of a `device`, whether the training fits in it. ValueError for what the recipe itself has
-    wrong; what is merely not there yet is listed as missing.
+    With the bytes of a `device`, also test whether the training fits. ValueError for faults of the recipe
+    itself; parts that do not exist yet are listed as missing.
     """
     missing: list[str] = []
     presampling: Presampling | None = None
@@ -134,7 +134,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
 
 
 def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
-    """The task, if its data are at hand, and how many of its prompts are left out."""
+    """The task, if its data are available, and the number of its prompts that are left out."""
     with _noted(missing, "the task's data"):
         task = load_task(recipe.task)
         task.close()
@@ -146,7 +146,7 @@ def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
 
 @contextmanager
 def _noted(missing: list[str], what: str = "") -> Iterator[None]:
-    """What is not at hand, or does not fit, is noted with the reason."""
+    """Record a missing or unsuitable part with the reason."""
     try:
         yield
     except (ValueError, OSError, RefusedError) as error:
@@ -155,7 +155,7 @@ def _noted(missing: list[str], what: str = "") -> Iterator[None]:
 
 
 def _longest(recipe: Recipe, task: Task, shape: Shape, missing: list[str]) -> int:
-    """Tokens of the longest training prompt; of every set the prompts of most characters must have room."""
+    """Tokens of the longest training prompt; in every set the prompts of most characters must fit."""
     tokenizer, longest = load_tokenizer(recipe.model, local=True), []
     for name, examples in {"training": task.train, **task.evaluation}.items():
         most = sorted(examples, key=lambda example: -len(example.prompt))[:_MEASURED]
@@ -179,7 +179,7 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
 def _memory(
     shape: Shape, steps: Steps, given: Mapping[str, Any], dtype: str, launch: Launch, prompt: int | None
 ) -> dict[str, int]:
-    """The training's memory; a prompt of unknown length is taken as half a completion long."""
+    """Memory of the training; a prompt of unknown length counts as half a completion long."""
     completion = int(given["max_completion_length"])
     length = min(completion + (completion // 2 if prompt is None else prompt), shape.context)
     checkpoints = given["activation_checkpointing"]  # Another name of the setting.
@@ -196,12 +196,12 @@ def _memory(
 
 @lru_cache(maxsize=8)
 def _shape_of(path: str, lora: str) -> Shape:
-    """Kept: to build a model of 8 billion weights takes seconds, even without storage."""
+    """Shape of a model, cached: building 8 billion weights takes seconds, even without storage."""
     return model_shape(ModelConfig(path=path, lora=json.loads(lora)))
 
 
 def _too_large(memory: Mapping[str, int], device: float) -> str:
-    """The sentence on a training that does not fit, with its parts."""
+    """Sentence on a training that does not fit, with its parts."""
     if not device or not memory or memory["total"] <= USABLE * device:
         return ""
     *parts, total = (f"{name} {size / GIB:.1f}" for name, size in memory.items())
@@ -214,7 +214,7 @@ def _too_large(memory: Mapping[str, int], device: float) -> str:
 def _arguments(
     recipe: Recipe, presampling: Presampling | None, missing: list[str]
 ) -> tuple[Setup | None, dict[str, Any]]:
-    """The method and the trainer's arguments: without beta where the target waits for the base rates."""
+    """The method and the trainer's arguments, without beta if the target needs the base rates."""
     rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
     if recipe.method.mu is None or rates:
         method = resolved(recipe, rates)
@@ -228,7 +228,7 @@ def _arguments(
 
 
 def _require_whole_batches(steps: Steps, group: int) -> None:
-    """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's."""
+    """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as in TRL."""
     numbers = {"rows of all processes at once": steps.rows_at_once, "generations of a prompt": group}
     for what, number in numbers.items():
         if steps.rollouts_per_generation % number:

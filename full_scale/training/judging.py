@@ -1,4 +1,4 @@
-"""A task's rewards while a model trains: as TRL's reward function, and on greedy answers now and then."""
+"""Rewards of a task during training: as TRL's reward function, and on occasional greedy answers."""
 
 import logging
 from collections import Counter
@@ -17,9 +17,9 @@ _FAILURES = 10  # Kinds of failure that are warned of.
 
 
 class VerifierReward:
-    """The task's verifier as TRL calls a reward function: 1 for a correct completion, 0 for any other.
+    """The task's verifier in TRL's form of a reward function: 1 for a correct completion, 0 for any other.
 
-    The share of each outcome (correct, wrong, timeout, ...) goes into the metrics.
+    The share of each outcome (correct, wrong, timeout, ...) is logged as a metric.
     """
 
     __name__ = VERDICT
@@ -33,7 +33,7 @@ class VerifierReward:
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
     ) -> list[float]:
-        """One reward for each completion; TRL hands on the dataset's column `example_id`."""
+        """Return one reward for each completion; TRL passes the dataset's column `example_id`."""
         unknown = [name for name in example_id if name not in self.examples]
         if unknown:
             raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
@@ -53,7 +53,7 @@ class VerifierReward:
 
 
 class FurtherReward:
-    """A reward of the task beside correctness, as TRL calls a reward function."""
+    """A reward of the task beside correctness, in TRL's form of a reward function."""
 
     def __init__(self, name: str, scorer: Scorer, task: Task) -> None:
         self.__name__, self.scorer = name, scorer
@@ -62,16 +62,16 @@ class FurtherReward:
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
     ) -> list[float | None]:
-        """One number for each completion, None where there is none: TRL leaves it out of its means."""
+        """Return one number for each completion, or None, which TRL leaves out of its means."""
         examples = [self.examples[name] for name in example_id]
         return self.scorer(examples, [_text(completion) for completion in completions])
 
 
 class Verdicts:
-    """The binary rewards of the answers that a trainer scored last, and the keys of their prompts.
+    """Binary rewards of the answers that a trainer scored last, and the keys of their prompts.
 
-    They are of the reward function of the name `verdict`; without a name, the verifier's or the only one.
-    `key` is the dataset column that names a prompt, or "prompt" for the prompt itself.
+    The reward function is named `verdict`; without a name it is the verifier's or the only one. `key` is
+    the dataset column that names a prompt, or "prompt" for the prompt itself.
     """
 
     def __init__(self, trainer: Any, key: str, verdict: str | None = None) -> None:
@@ -79,8 +79,8 @@ class Verdicts:
         name = verdict or (names[0] if len(names) == 1 else VERDICT)
         if name not in names:
             raise argument_error("verdict", verdict, f"the name of the binary reward among {names}")
+        # Keys and rewards (batch,) of this process.
         self.last: tuple[list[Any], Tensor] = ([], torch.empty(0))
-        """Keys and rewards (batch,), those of this process."""
         calculate, rank = trainer._calculate_rewards, trainer.accelerator.process_index
 
         def noted(inputs: Sequence[Mapping[str, Any]], *rest: Any) -> Tensor:
@@ -95,7 +95,7 @@ class Verdicts:
 
 
 def require_verdict_alone(trainer: Any, why: str) -> None:
-    """ValueError if another reward than the first, correctness, has a weight."""
+    """Raise ValueError if another reward than the first, correctness, has a weight."""
     weights = trainer.reward_weights.tolist()
     if any(weights[1:]) or weights[0] != 1:
         named = dict(zip(trainer.reward_func_names, weights, strict=True))
@@ -103,5 +103,5 @@ def require_verdict_alone(trainer: Any, why: str) -> None:
 
 
 def _text(completion: Any) -> str:
-    """A completion's text; through a chat template TRL hands over a list of messages."""
+    """Text of a completion; through a chat template TRL passes a list of messages."""
     return completion if isinstance(completion, str) else completion[-1]["content"]

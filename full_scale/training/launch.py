@@ -1,4 +1,4 @@
-"""How many processes train, and whether the weights are spread over them."""
+"""Number of training processes, and sharding of the weights over them."""
 
 import os
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dph_theory.support.errors import argument_error
 
 @dataclass(frozen=True)
 class Launch:
-    """How a training is started."""
+    """Launch settings of a training."""
 
     world_size: int = 1
     sharded: bool = False  # By FSDP or ZeRO 3.
@@ -19,7 +19,7 @@ class Launch:
 
     @classmethod
     def read(cls, path: Path) -> "Launch":
-        """From a file of `accelerate launch`; ValueError if it is none."""
+        """Read a file of `accelerate launch`; ValueError if it is not one."""
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
         if not isinstance(settings, dict) or "distributed_type" not in settings:
             raise argument_error("launch", str(path), "a file of accelerate launch, with distributed_type")
@@ -30,7 +30,7 @@ class Launch:
 
     @classmethod
     def of_process(cls) -> "Launch":
-        """As torchrun or `accelerate launch` started this process; one process, if neither did."""
+        """Settings with which torchrun or `accelerate launch` started this process; else one process."""
         deepspeed = os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true"
         stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE")
         sharded = os.environ.get("ACCELERATE_USE_FSDP") == "true" or (deepspeed and stage == "3")

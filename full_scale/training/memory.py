@@ -1,6 +1,7 @@
-"""The memory that a training needs on each device, from the model's configuration alone.
+"""Estimate of a training's memory on each device, from the model's configuration alone.
 
-Logits, attention matrices, the generation's cache and fragmentation are left out; `USABLE` leaves them room.
+Logits, attention matrices, the generation's cache and fragmentation are not included; `USABLE` reserves room
+for them.
 """
 
 import warnings
@@ -17,7 +18,7 @@ USABLE = 0.9  # The share of a device's memory that the estimate may fill.
 
 
 class Shape(NamedTuple):
-    """The sizes of a model that decide how much memory its training needs; `inner` is the MLP's width."""
+    """Sizes of a model that determine the memory of its training; `inner` is the MLP's width."""
 
     parameters: int
     trainable: int
@@ -27,14 +28,14 @@ class Shape(NamedTuple):
     context: int
 
     def activations(self, tokens: int, width: int, checkpointing: bool) -> int:
-        """Bytes that a Llama's layers keep for the backward pass, within 15% (measured on small Llamas)."""
+        """Bytes of a Llama's layers for the backward pass, within 15% (measured on small Llamas)."""
         layer = tokens * (32 * self.hidden + 4 * width * self.inner)
         # With checkpointing each layer keeps its float32 input, and one layer at a time all its activations.
         return self.layers * tokens * self.hidden * 4 + layer if checkpointing else self.layers * layer
 
 
 def model_shape(config: ModelConfig) -> Shape:
-    """A model's shape; OSError or ValueError if its configuration or tokenizer is not on this machine."""
+    """Shape of a model; OSError or ValueError if its configuration or tokeniser is not on this machine."""
     load_tokenizer(config, local=True)
     place = {**source(config.path), "local_files_only": True, "trust_remote_code": False}
     sizes, lora = AutoConfig.from_pretrained(**place), lora_config(config)

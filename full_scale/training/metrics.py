@@ -1,4 +1,4 @@
-"""What a training measures, reported while it runs in a few words; TRL's own reporting has all of it."""
+"""Short progress reports of a training's metrics; TRL's own reporting has all of them."""
 
 import logging
 from collections.abc import Mapping
@@ -24,16 +24,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class StepReport(TrainerCallback):
-    """Calls `progress` each step, from the one that training goes on from, with what was last measured.
+    """Calls `progress` at each step, from the first one after a resume, with the last measurements.
 
-    Only the first process does.
+    Only the first process reports.
     """
 
     def __init__(self, progress: NotedProgress) -> None:
         self.progress, self.last = progress, ""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Report the step, unless its log is about to."""
+        """Report the step, unless its log follows."""
         if state.is_world_process_zero and not control.should_log:
             self.progress("train", state.global_step, state.max_steps, self.last)
 
@@ -45,7 +45,7 @@ class StepReport(TrainerCallback):
 
 
 def log_text(log: Mapping[str, Any]) -> str:
-    """Reward, loss, excess KL and the share of groups of equal rewards of a log, where it has them."""
+    """Reward, loss, excess KL and the share of groups of equal rewards of a log, if it has them."""
     words = [f"{words} {log[name]:.4g}" for name, words in _WORDS.items() if log.get(name) is not None]
     if log.get(EQUAL_REWARDS) is not None:
         words.append(f"groups of equal rewards {log[EQUAL_REWARDS]:.0%}")
@@ -53,7 +53,7 @@ def log_text(log: Mapping[str, Any]) -> str:
 
 
 def note_rehearsal(trainer: Any, loss: Tensor, log_u: Tensor, mask: Tensor) -> None:
-    """Metrics of a part of the rehearsal, |log u| where `mask` is; at the first step u must be 1."""
+    """Log metrics of a part of the rehearsal, |log u| where `mask` is; at the first step u must be 1."""
     sums = torch.stack([loss.float(), log_u.sum().float(), mask.sum().float()])
     value, total, count = trainer.accelerator.reduce(sums, reduction="sum").tolist()
     largest = trainer.accelerator.gather(log_u.max().float()).max().item()

@@ -1,4 +1,4 @@
-"""Other baselines, and advantages that need the reference at hand: numbers in place of TRL's advantages."""
+"""Further baselines, and advantages computed with the reference, which replace TRL's advantages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,52 +25,50 @@ class OnlineConfig(DPHConfig):
     """DPHConfig with a baseline, `online` advantages and the collapse meter."""
 
     generation_rows: int | None = None
-    """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
+    """Rows that transformers generates at once per device, with their keys and values; None for all."""
     online: str = "none"
-    """What `full_scale.training.trainer` puts in place of the advantages, from the reference at hand."""
+    """Replacement of TRL's advantages: "none", "alpha_dpg", "sequence_kl" or "future_kl"."""
     online_beta: float = 0.0  # Of the sequence KL.
     beta_from: float | None = None
-    """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_beta` by the
-    middle of the training. Each beta's stationary policy has the base's proportions. Entries:
-    `updates_and_means`."""
+    """Sequence KL: initial beta, which falls geometrically to `online_beta` by the middle of the training.
+    Each beta's stationary policy has the base's proportions. Entries: `updates_and_means`.
+    """
     excess_bound: float | None = None
-    """It falls on only while the excess KL of the last batches is under that, in nats."""
+    """Stop lowering beta while the mean excess KL of recent batches exceeds this many nats."""
     baseline: str = "mean"
-    """What is subtracted from rewards: "mean", the group's by TRL; "leave_one_out", that of the others;
-    "one", so that only incorrect answers have a gradient, or "none", only correct ones. One expected
-    gradient, up to a factor; sampling noise drives correct answers apart least with "one". Entries:
-    `sampling_noise`."""
+    """Baseline of rewards: "mean", the group's by TRL; "leave_one_out", that of the others; "one", so that
+    only incorrect answers have a gradient, or "none", only correct ones. All have one expected gradient, up
+    to a factor; sampling noise drives correct answers apart least with "one". Entries: `sampling_noise`.
+    """
     divided_by_mean: bool = False
-    """Whether advantages, the reward less the group's mean, are divided by that mean (MaxRL). Entries:
-    `retention`."""
+    """Divide advantages, the reward minus the group's mean, by that mean (MaxRL). Entries: `retention`."""
     rate_power: float = 0.0
-    """Advantages, not divided, are weighed by V^-rate_power, V from counts of the base, of the prompt's
-    earlier groups and its own (`PassRates`): as by MaxRL in groups of so many. Entries: `retention`."""
+    """Weigh undivided advantages by V^-rate_power, V from counts of the base, of the prompt's earlier groups
+    and its own (`PassRates`): as MaxRL does in larger groups. Entries: `retention`.
+    """
     ratio_clip: float | None = None  # Of alpha-DPG's ratio p_*/pi; off unless given, and counted.
     collapse_every: int = 0  # The collapse meter reads every so many generated batches; 0 is off.
     step_in_logits: bool = False
-    """Whether it measures the effective logit step too, and what sampling noise explains: one more forward
-    pass."""
-    keep_moments: bool = False
-    """Whether a finished run keeps its last checkpoint, from which it can be extended."""
+    """Also estimate the effective logit step and the drift by sampling noise. Costs one more forward pass."""
+    keep_moments: bool = False  # Does a finished run keep its last checkpoint, to be extended?
     forms = (*DPHConfig.forms, DEFINITION)
 
 
 class OnlineTrainer(ExactResume, DPHTrainer):
-    """A DPHTrainer that resumes exactly, and whose advantages may come from log-ratios to the reference.
+    """A DPHTrainer with exact resume, whose advantages may come from log-ratios to the reference.
 
-    args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl",
-    v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref); both
-    minus the mean of the group's others, which leaves the expected gradient as it is (with baseline
-    "one" or "none" the rewards minus that constant, the penalty minus its mean). With rehearsal_form
-    "definition": TRL's advantage minus eta f'(u) at each token, the gradient of eta D_f(pi || ref) between
-    the tokens' distributions at the prefixes visited. "future_kl": minus beta times the log-ratios of the
-    later tokens, so that with TRL's corrected k3 of the token itself the gradient is that of the KL of the
-    whole answer (arXiv 2601.10201).
-    `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
-    `rate_samples`: of how many samples each, None if they are known.
-    Gradients are exact where one step is taken on each sampled batch. Entries: `kl_control`,
-    `kl_estimators`, `alpha_dpg`, `forms_and_curvature`, `sampling_noise`.
+    args.online selects them: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl", v -
+        beta log(pi/ref) of whole completions, with the gradient of E v - beta KL(pi || ref); both minus
+        the mean of the group's others, which preserves the expected gradient (with baseline "one" or
+        "none" the rewards minus that constant, the penalty minus its mean). With rehearsal_form
+        "definition": TRL's advantage minus eta f'(u) at each token, the gradient of eta D_f(pi || ref)
+        between the tokens' distributions at the visited prefixes. "future_kl": minus beta times the
+        log-ratios of the later tokens, so that together with TRL's corrected k3 of the token itself the
+        gradient is that of the KL of the whole answer (arXiv 2601.10201). `base_rates` maps example ids
+        to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need; `rate_samples`: number of
+        samples behind each, None for known rates. Gradients are exact if one step is taken on each
+        sampled batch. Entries: `kl_control`, `kl_estimators`, `alpha_dpg`, `forms_and_curvature`,
+        `sampling_noise`.
     """
 
     def __init__(
@@ -104,12 +102,12 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if own:
             require_verdict_alone(self, own[0])
         key = "example_id" if self._advantage_method or self.args.rate_power else "prompt"
-        # None where TRL's own advantages stand.
+        # None if TRL's own advantages are used unchanged.
         self.verdicts: Any = Verdicts(self, key) if self._advantage_method or own else None
         self.reference: Any = OnlineReference(self) if self._advantage_method else None
 
     def course(self) -> dict[str, Any]:
-        """What must be the same to resume: the rehearsal's buffer and its divergence's code too."""
+        """Settings that must be equal to resume, with the rehearsal's buffer and its divergence's code."""
         digest = self.rehearsal.digest if self.rehearsal and rehearses(vars(self.args)) else None
         code = source_of(*own_modules(self.args.divergence.partition(":")[0]))
         return {**super().course(), "rehearsal": digest, "divergence code": code}
@@ -146,14 +144,14 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def _less_baseline(
         self, rewards: Tensor, baseline: str = "leave_one_out", divisor: str = "none"
     ) -> Tensor:
-        """The rewards of this process less the baseline, of their group or a constant, divided, (batch,)."""
+        """Rewards of this process minus the baseline, of their group or a constant, divided, (batch,)."""
         everyone = in_groups(self, rewards)[..., 0]
         advantages = group_advantages(everyone, divided_by=divisor, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return advantages[start : start + len(rewards)]
 
     def _rate_weights(self, rewards: Tensor) -> Tensor:
-        """V^-rate_power of each answer's prompt, its group counted; the counts are kept with checkpoints."""
+        """V^-rate_power of each answer's prompt, its group counted; checkpoints store the counts."""
         rows_of, keys = {name: row for row, name in enumerate(self.base_rates)}, self.verdicts.last[0]
         for key in keys:
             self._base_rate(key)
@@ -176,7 +174,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         keys, rewards = self.verdicts.last
         log_pi, log_ref = sequence_log_probs(samples)
         log_rates = torch.tensor([self._base_rate(key) for key in keys]).to(log_pi).log()
-        # One sample a row: each has its prompt's rate beside it.
+        # One sample per row, each beside its prompt's rate.
         arguments = (log_pi[:, None], log_ref[:, None], (rewards == 1)[:, None], log_rates)
         clip = self.args.ratio_clip
         if clip is not None:
@@ -194,21 +192,21 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         return self._less_baseline(rewards - penalty)
 
     def _coefficient(self, samples: dict[str, Any]) -> float:
-        """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
+        """beta of this batch: unchanged if the excess KL exceeds its bound, else a step lower."""
         last, first, bound = self.args.online_beta, self.args.beta_from, self.args.excess_bound
         if first is None:
             return last
         fallen = self.carried.get("fallen", 0.0)
         beta = last * (first / last) ** max(1 - 2 * fallen / self.state.max_steps, 0.0)
         if bound is None or self._excess(samples) < bound:
-            # In optimiser steps: of a batch there may be several.
+            # In optimiser steps: a batch may have several.
             passes = self.args.steps_per_generation * self.num_iterations
             self.carried["fallen"] = fallen + passes / self.args.gradient_accumulation_steps
         self._metrics["train"]["online/beta"].append(beta)
         return beta
 
     def _excess(self, samples: dict[str, Any]) -> float:
-        """The mean excess KL of the last ten batches or so, of noisy estimates (entries `frontier`)."""
+        """Mean excess KL of about the last ten batches, from noisy estimates (entries `frontier`)."""
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
@@ -221,7 +219,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         log_u = samples["old_per_token_logps"].double() - samples["ref_per_token_logps"].double()
         log_u = torch.where(mask, log_u, 0)
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
-        # gauge f'(1) = 0, so that there is no push where pi is ref.
+        # gauge f'(1) = 0, so the gradient vanishes where pi equals ref.
         slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
         return samples["advantages"][:, None] - self.args.eta * torch.where(mask, slope, 0)
 

@@ -1,4 +1,4 @@
-"""The record of a training: what it was run with, and its log by step."""
+"""Record of a training: its settings, and its log by step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """A finished training, as `Folders.training` keeps it."""
+    """A finished training, stored at `Folders.training`."""
 
     config: Mapping[str, Any]  # The recipe.
     run: str
     method: str
     arguments: Mapping[str, Any]  # What the trainer got.
     log: Sequence[Mapping[str, Any]]
-    """TRL's logs by step, among them those of the rehearsal and of the collapse meter."""
+    """TRL's logs by step, including those of the rehearsal and of the collapse meter."""
     base_rates: Mapping[str, float]  # Measured base pass rates of all training prompts.
     rehearsed: Sequence[str]  # The prompts of D_pef.
     explored: Sequence[str]  # The prompts trained on: D_exp, or all.
@@ -41,7 +41,7 @@ class TrainingRecord:
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":
-        """The record in a file; ValueError says what is wrong with it, RefusedError that there is none."""
+        """Read a record; ValueError describes its fault, RefusedError that there is none."""
         stored = read_record(path, KIND, "dph train --config ...")
         described = {name: stored[name] for name in ("config", "findings")}
         return from_json(cls, {**stored["results"], **described})
@@ -56,7 +56,7 @@ class TrainingRecord:
                 raise argument_error(key, given.get(key), allowed)
 
     def write(self, path: Path) -> None:
-        """Store it, whole or not at all, with the versions of the libraries."""
+        """Store the record atomically, with the versions of the libraries."""
         results = {name: value for name, value in vars(self).items() if name not in ("config", "findings")}
         described: Any = {"seed": self.config["seed"], "config": self.config, "findings": self.findings}
         write_json(path, record(KIND, results=results, packages=PACKAGES, **described))

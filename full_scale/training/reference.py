@@ -16,7 +16,7 @@ from ..recipe.schema import ModelConfig
 class OnlineReference:
     """The reference of a TRL trainer: its own if it has one, the base under the adapter, or a second model.
 
-    The second model is loaded from where the trained one came from, in the same dtype.
+    The second model is loaded from the source of the trained one, in the same dtype.
     """
 
     def __init__(self, trainer: GRPOTrainer) -> None:
@@ -27,9 +27,9 @@ class OnlineReference:
             self.model = _second_model(trainer)
 
     def with_log_probs(self, samples: dict[str, Any]) -> dict[str, Any]:
-        """TRL's generated samples with `old_per_token_logps` and `ref_per_token_logps`, each (batch, tokens).
+        """Add `old_per_token_logps` and `ref_per_token_logps`, each (batch, tokens), to TRL's samples.
 
-        The first are those of the model as it is, which has just generated them; what is there already stays.
+        The first are those of the current model, which has just generated them; existing values stay.
         """
         scored = under_policy(self.trainer, samples)
         if "ref_per_token_logps" not in scored:
@@ -46,7 +46,7 @@ class OnlineReference:
 
 
 def under_policy(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
-    """TRL's samples with `old_per_token_logps` (batch, tokens) of the model as it is, if they lack them."""
+    """Add the current model's `old_per_token_logps` (batch, tokens) to TRL's samples, if missing."""
     if "old_per_token_logps" in samples:
         return dict(samples)
     with evaluating(trainer.model):
@@ -56,8 +56,8 @@ def under_policy(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any
 def log_probs(trainer: GRPOTrainer, model: Any, samples: dict[str, Any]) -> Tensor:
     """Token log-probabilities of TRL's samples, whose prompts are padded left and completions right.
 
-    `samples` holds prompt_ids, prompt_mask (batch, prompt_tokens), completion_ids, completion_mask
-    (batch, tokens); the rest is as in `last_log_probs`.
+    `samples` has prompt_ids, prompt_mask (batch, prompt_tokens), completion_ids, completion_mask (batch,
+    tokens); the rest is as in `last_log_probs`.
     """
     ids = torch.cat([samples["prompt_ids"], samples["completion_ids"]], dim=1)
     mask = torch.cat([samples["prompt_mask"], samples["completion_mask"]], dim=1)
@@ -67,8 +67,8 @@ def log_probs(trainer: GRPOTrainer, model: Any, samples: dict[str, Any]) -> Tens
 def last_log_probs(trainer: GRPOTrainer, model: Any, ids: Tensor, mask: Tensor, last: int) -> Tensor:
     """Log-probabilities of the `last` tokens of each row at the sampling temperature, (batch, last).
 
-    By the trainer's own helper; `ids` and the attention `mask` are (batch, width). Without gradient the rows
-    go in batches of the training's size.
+    The trainer's own helper computes them; `ids` and the attention `mask` are (batch, width). Without
+    gradient the rows go in batches of the training's size.
     """
     size = None if torch.is_grad_enabled() else trainer.args.per_device_train_batch_size
     return trainer._get_per_token_logps_and_entropies(model, ids, mask, last, batch_size=size)[0]
@@ -82,7 +82,7 @@ def sequence_log_probs(samples: dict[str, Any]) -> tuple[Tensor, Tensor]:
 
 
 def in_groups(trainer: GRPOTrainer, *columns: Tensor) -> Tensor:
-    """Columns (batch,) of this process as (groups, size, columns) of all: a group may lie across them."""
+    """Gather columns (batch,) of all processes as (groups, size, columns): a group may span processes."""
     rows = torch.stack(columns, dim=1).contiguous()
     return trainer.accelerator.gather(rows).unflatten(0, (-1, trainer.num_generations))
 

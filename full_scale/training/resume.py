@@ -1,4 +1,4 @@
-"""Exact resume: what TRL leaves out of a checkpoint, what it must not go on under, and the exported model."""
+"""Exact resume: state that TRL's checkpoints lack, conditions of a resume, and export of the model."""
 
 import json
 import logging
@@ -56,7 +56,7 @@ _LEFT_OUT: Mapping[str, str] = {
     "how an optimizer step is cut; its rollouts are compared": """per_device_train_batch_size
     gradient_accumulation_steps steps_per_generation""",
 }
-"""Why fields of DPHConfig may differ between a run and its resumption."""
+"""Reasons why fields of DPHConfig may differ between a run and its resumption."""
 
 FREE = frozenset(name for names in _LEFT_OUT.values() for name in names.split())
 
@@ -66,9 +66,9 @@ COMPLETE = "complete.json"  # Written last: a checkpoint without it was cut off,
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The latest complete checkpoint of a run's folder that is whole, or None if there is none.
+    """Latest complete and undamaged checkpoint of a run's folder, or None if there is none.
 
-    What is damaged is named, and the one before it is taken; RefusedError if none is left.
+    Damaged ones are named, and the one before is taken; RefusedError if none is left.
     """
     complete = [path for path in _checkpoints(folder).values() if (path / COMPLETE).is_file()]
     for path in complete:
@@ -83,13 +83,13 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def _checkpoints(folder: Path) -> dict[int, Path]:
-    """The checkpoints' folders by their steps, the latest first."""
+    """Folders of the checkpoints by their steps, the latest first."""
     names = {path.name.rpartition("-")[2]: path for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*")}
     return {int(step): names[step] for step in sorted(filter(str.isdecimal, names), key=int, reverse=True)}
 
 
 def _damage(checkpoint: Path) -> str:
-    """What is wrong with a complete checkpoint's files, by their hashes when it was made."""
+    """Describe damage of a complete checkpoint's files, by their hashes when it was made."""
     try:
         hashes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8"))[FILES]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -105,9 +105,9 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def require_finite(trainer: Trainer) -> None:
-    """RefusedError, with the step and what decides its length, for weights that are no numbers any more.
+    """Raise RefusedError, with the step and the settings of its length, for weights that are not finite.
 
-    Of sharded weights each process sees its own part.
+    With sharded weights each process checks its own part.
     """
     for name, weight in trainer.model.named_parameters():
         if weight.requires_grad and not weight.isfinite().all():
@@ -125,10 +125,10 @@ def _diverged(trainer: Trainer, step: int, what: str) -> RefusedError:
 
 
 def course(arguments: Any) -> dict[str, str]:
-    """The settings that must be the same to resume, as text.
+    """Settings that must be equal to resume, as text.
 
-    The number of steps is among them where the learning rate depends on it; under a constant one a run may
-    be made longer.
+    The number of steps is included if the learning rate depends on it; with a constant rate a run may be
+    extended.
     """
     settings = {f.name: str(getattr(arguments, f.name)) for f in fields(arguments) if f.name not in FREE}
     # How many processes and micro-steps an optimizer step is cut into moves it by rounding alone.
@@ -141,12 +141,12 @@ def course(arguments: Any) -> dict[str, str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a folder holds a model's, or an adapter's, weights."""
+    """Does a folder have the weights of a model or an adapter?"""
     return any(folder.glob("*.safetensors"))
 
 
 class ReplayedSampler(Sampler):
-    """A seeded TRL sampler whose n-th epoch is the same in a resumed process as in an unbroken one."""
+    """A seeded TRL sampler whose n-th epoch is equal in a resumed process and in an unbroken one."""
 
     def __init__(self, sampler: Any, epoch: Callable[[], int]) -> None:
         self.sampler, self.epoch = sampler, epoch
@@ -164,9 +164,9 @@ class ReplayedSampler(Sampler):
 
 
 class WholeBatches(TrainerCallback):
-    """Puts a checkpoint off until the generated batch that is being trained on has served.
+    """Delays a checkpoint until the current generated batch is used up.
 
-    A step after which a weight is no number any more ends the training.
+    A step after which a weight is not finite ends the training.
     """
 
     def __init__(self, trainer: "ExactResume") -> None:
@@ -181,27 +181,26 @@ class WholeBatches(TrainerCallback):
 
 
 class ExactResume(GRPOTrainer):
-    """A GRPOTrainer whose checkpoints lie between generated batches, and resume exactly.
+    """A GRPOTrainer with checkpoints between generated batches, which resumes exactly.
 
-    On another number of processes, or from within a batch where a training ended, rollouts are drawn anew.
+    With another number of processes, or from within a batch where a training ended, rollouts are redrawn.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._seconds, self._begun = 0.0, time.monotonic()
-        self.carried: dict[str, float] = {}
-        """Numbers that a trainer carries from step to step, kept with its checkpoints."""
+        self.carried: dict[str, float] = {}  # State of a trainer across steps, stored in checkpoints.
         self.bound: Mapping[str, Any] = {}
-        """What else must be the same to resume: keys of a recipe, hashes of the initial model."""
+        """Further values that must be equal to resume: keys of a recipe, hashes of the initial model."""
         self.add_callback(WholeBatches(self))
 
     @property
     def seconds(self) -> float:
-        """Wall-clock time of the training, its earlier starts included up to the checkpoints gone on from."""
+        """Wall-clock time of the training, including earlier starts up to their resumed checkpoints."""
         return self._seconds + time.monotonic() - self._begun
 
     def course(self) -> dict[str, Any]:
-        """What must be the same to resume: settings, prompts, rewards, versions, and what is bound."""
+        """Everything that must be equal to resume: settings, prompts, rewards, versions, and `bound`."""
         values = {
             **course(self.args),
             "train_dataset": hash_values([str(prompt) for prompt in self.train_dataset["prompt"]]),
@@ -216,7 +215,7 @@ class ExactResume(GRPOTrainer):
         return ReplayedSampler(super()._get_train_sampler(dataset), lambda: int(self.state.epoch or 0))
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """TRL's; before anything is loaded, an error for a checkpoint of another run than this one."""
+        """Train as TRL does; raises an error first for a checkpoint of another run."""
         if resume_from_checkpoint is True:
             resume_from_checkpoint = last_checkpoint(Path(self.args.output_dir))
         if resume_from_checkpoint:
@@ -225,7 +224,9 @@ class ExactResume(GRPOTrainer):
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """TRL's; RefusedError for a loss that is no number, which Trainer's logs leave out, or no samples."""
+        """Step as TRL does; RefusedError for a loss that is not finite (Trainer's logs omit it) or no
+        samples.
+        """
         step = self.state.global_step + 1
         try:
             loss = super().training_step(*args, **kwargs)
@@ -274,16 +275,16 @@ class ExactResume(GRPOTrainer):
 
     @property
     def between_batches(self) -> bool:
-        """Whether the generated batch at hand has served."""
+        """Is the current generated batch used up?"""
         return self._step % self._cycle == 0
 
     @property
     def _cycle(self) -> int:
-        """Micro-steps for which one generated batch serves."""
+        """Micro-steps per generated batch."""
         return self.args.steps_per_generation * self.num_iterations
 
     def _save_place(self, folder: Path) -> None:
-        """Where this process is, and what it has counted and not yet logged."""
+        """Save the position of this process, and its counts that are not logged yet."""
         place = {
             "step": self._step,
             "cycle": self._cycle,
@@ -333,10 +334,11 @@ class ExactResume(GRPOTrainer):
 
 
 def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
-    """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
+    """Store the model with its tokeniser (with LoRA only the adapter), atomically.
 
-    In `dtype`, or as it trained; an adapter stays as it trained. Every process calls it: sharded weights are
-    gathered. OSError with the space left where writing fails; RefusedError for weights that are no numbers.
+    The dtype is `dtype`, or that of the training; an adapter is unchanged. Every process must call it,
+    because sharded weights are gathered. OSError with the free space if writing fails; RefusedError for
+    weights that are not finite.
     """
     require_finite(trainer)
     part = folder.with_name(f"{folder.name}.part")

@@ -1,4 +1,4 @@
-"""The training stage: a recipe and its pre-sampling become a trained model and the record of the training."""
+"""Training stage: turns a recipe and its pre-sampling into a trained model and a record of the training."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -45,15 +45,15 @@ def train(
     progress: NotedProgress | None = None,
     say: Callable[[Sequence[str]], None] | None = None,
 ) -> TrainingRecord:
-    """Train on D_exp, from the last complete checkpoint if there is one; the record of the training.
+    """Train on D_exp, from the last complete checkpoint if there is one; returns the record.
 
-    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
-    the record to `Folders.training`, each whole or not at all; the checkpoints go then, unless they are to be
-    kept. A record that is there already is returned, unless `max_steps` has grown: then the training goes on.
-    `progress` is called with ("train", step, steps, what was measured), `say` with what a user should know at
-    the start. RefusedError for D_exp empty or smaller than a generated batch, a rehearsal without D_pef, a
-    buffer from another model, tokenizer or temperature; ValueError for a folder that holds another recipe's
-    training.
+    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model`
+    and the record to `Folders.training`, each atomically; then the checkpoints are removed, unless the
+    recipe keeps them. An existing record is returned, unless `max_steps` has grown: then the training
+    goes on. `progress` is called with ("train", step, steps, measurements), `say` with notes for the user
+    at the start. RefusedError if D_exp is empty or smaller than a generated batch, for a rehearsal
+    without D_pef, and for a buffer from another model, tokeniser or temperature; ValueError for a folder
+    with another recipe's training.
     """
     folders = Folders.of_recipe(recipe)
     earlier = _finished(folders, recipe)
@@ -77,7 +77,7 @@ def train(
 
 
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> OnlineTrainer:
-    """The trainer of a recipe, ready to start; errors as `train`."""
+    """Build the trainer of a recipe, ready to start; errors as in `train`."""
     trained = presampling.trained(recipe.method.prompts)
     weights = {name: reward.weight for name, reward in task.rewards.items()}
     method = arguments(recipe, presampling.values(trained), weights)
@@ -148,7 +148,7 @@ def _record(
 
 
 def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
-    """Where the training began and ended, by the first and last tenth of the logs; its idle groups."""
+    """Sentences on the start and end of the training (first and last tenth of the logs) and idle groups."""
     sentences = []
     for key, what in (("reward", "mean reward"), ("collapse/excess_kl", "mean excess KL")):
         values = [entry[key] for entry in log if entry.get(key) is not None]
@@ -167,7 +167,7 @@ def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
 
 
 def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:
-    """What users take for a fault at the start of a training, from the arguments of OnlineConfig."""
+    """Notes on properties of a training's start that look like faults, from OnlineConfig's arguments."""
     sentences = [
         "The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."
     ]
@@ -184,7 +184,7 @@ def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
-    """The record of this very training, or none: nothing is finished, or it is to be made longer."""
+    """Record of this very training, or None if it is not finished or is to be extended."""
     if not folders.training.is_file():
         return None
     finished = TrainingRecord.read(folders.training)

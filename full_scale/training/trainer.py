@@ -59,9 +59,9 @@ class DPHConfig(GRPOConfig):
 class DPHTrainer(GRPOTrainer):
     """GRPOTrainer with rehearsal; at eta = 0 it is GRPOTrainer, bit for bit.
 
-    The rows of a step depend on (seed, step) alone, and its gradient neither on gradient accumulation nor on
-    the number of processes. Before the first step the stored reference log-probabilities are replaced by this
-    trainer's own, in its precision: there u = 1.
+    The rows of a step depend only on (seed, step), and its gradient neither on gradient accumulation nor
+    on the number of processes. Before the first step the stored reference log-probabilities are replaced
+    by this trainer's own, in its precision, so that u = 1 there.
     """
 
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:
@@ -78,7 +78,7 @@ class DPHTrainer(GRPOTrainer):
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Tensor:
-        """The exploration's loss by TRL, plus eta times this process's part of the rehearsal's."""
+        """TRL's exploration loss, plus eta times this process's part of the rehearsal loss."""
         if self.rehearsal is None or not (rehearses(vars(self.args)) and model.training):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self._ready is None:
@@ -101,7 +101,7 @@ class DPHTrainer(GRPOTrainer):
         return torch.stack(parts).sum()
 
     def _parts(self, model: Any, buffer: RehearsalBuffer) -> Iterator[Tensor]:
-        """The loss in parts; summed over micro-steps and averaged over processes they make the step's."""
+        """Yield the loss in parts; summed over micro-steps, averaged over processes they give the step's."""
         args, world, rank = self.args, self.accelerator.num_processes, self.accelerator.process_index
         (step, micro), micros = self._micro, self.current_gradient_accumulation_steps
         rollouts = args.per_device_train_batch_size * world * args.gradient_accumulation_steps
@@ -131,7 +131,7 @@ class DPHTrainer(GRPOTrainer):
             yield world * loss  # Data-parallel training averages over the processes.
 
     def _log_probs(self, model: Any, buffer: RehearsalBuffer, rows: list[int]) -> tuple[Tensor, ...]:
-        """log pi and log ref of the answers' tokens, right-aligned, and which of them count."""
+        """log pi and log ref of the answers' tokens, right-aligned, and the mask of those that count."""
         batch = buffer.batch(rows, self._tokenizer.pad_token_id)
         batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         last = batch["ref_logps"].shape[1]
@@ -139,9 +139,9 @@ class DPHTrainer(GRPOTrainer):
         return log_pi, batch["ref_logps"], batch["completion_mask"].bool()
 
     def _reference(self, buffer: RehearsalBuffer) -> Tensor:
-        """Log-probabilities of all rows under the initial model, flat; kept for a resumed run.
+        """Log-probabilities of all rows under the initial model, flat; stored for a resumed run.
 
-        Each process takes every world-th batch. RefusedError if a resumed run does not find them.
+        Each process computes every world-th batch. RefusedError if a resumed run does not find them.
         """
         path, size = Path(self.args.output_dir) / FILE, self.args.per_device_train_batch_size
         if self.state.global_step:

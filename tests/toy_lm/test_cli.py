@@ -113,7 +113,7 @@ def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
     assert "interrupted: nothing was written" in done.stdout
     assert not (tmp_path / "out.json").exists()
     done = call("styles", "--folder", tmp_path / "runs")
-    assert f"finished runs are kept in {tmp_path / 'runs'}: the same command goes on" in done.stdout
+    assert f"finished runs are stored in {tmp_path / 'runs'}: the same command goes on" in done.stdout
 
 
 @pytest.mark.parametrize(

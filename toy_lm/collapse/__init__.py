@@ -1,6 +1,7 @@
-"""Restricted families: where optima collapse.
+"""Restricted families: collapsed optima.
 
-Global optima of KL control in model classes that cannot represent it, and mass-covering fits.
+Global optima of KL control in model classes that cannot represent the filtered policy, and mass-covering
+fits.
 
 Entries: `misspecification`.
 """

@@ -1,4 +1,4 @@
-"""A problem of the user's own: a bigram base and what counts as valid, from arguments or from a file."""
+"""A user's own problem, from arguments or a file: a bigram base and the set of valid words."""
 
 import runpy
 import tomllib
@@ -31,11 +31,13 @@ def problem(
     length: int,
     name: str = "problem",
 ) -> CollapseProblem:
-    """A bigram base over an alphabet of single characters, and which of its words of a length are valid.
+    """Build a problem: a bigram base over an alphabet of single characters, and the valid words of one
+    length.
 
-    initial is the first symbol's distribution, row s of transition that of the symbol after s; all are above
-    0, since no logits leave a zero. valid is a regular expression (as in `from_regex`), a function of the
-    text, or an automaton. Raises ValueError naming what is not so, also if no word is valid, or every one.
+        initial is the first symbol's distribution, row s of transition that of the symbol after s; all
+        entries are above 0, because logits cannot express a zero. valid is a regular expression (as in
+        `from_regex`), a function of the text, or an automaton. Raises ValueError naming the bad argument,
+        also if no word is valid, or every word.
     """
     V = len(alphabet)
     tables = (_positive("initial", initial, (V,)), _positive("transition", transition, (V, V)))
@@ -47,10 +49,10 @@ def problem(
 
 
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Distributions above zero, of this shape."""
+    """Require distributions above zero, of this shape."""
     try:
         own_shape = np.shape(value)
-    except ValueError:  # Rows of several lengths.
+    except ValueError:  # Rows of different lengths.
         own_shape = None
     if own_shape != shape:
         raise argument_error(name, value, f"probabilities of shape {shape}: one for each symbol in a row")
@@ -62,24 +64,23 @@ def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
 class ProblemFile:
-    """The keys of a problem's file, those of `problem`; valid words are a `pattern` or a `function`."""
+    """Keys of a problem file, those of `problem`; valid words are given by a `pattern` or a `function`."""
 
     name: str = "problem"
     alphabet: str
     length: int
     initial: tuple[float, ...]
     transition: tuple[tuple[float, ...], ...]
-    pattern: str | None = None
-    """A regular expression for whole words."""
+    pattern: str | None = None  # A regular expression for whole words.
+    # FILE.py:NAME, a Python function of a text; the path is relative to the problem file.
     function: str | None = None
-    """FILE.py:NAME, a Python function of a text, the file beside this one."""
 
 
 def read_problem(path: Path) -> CollapseProblem:
-    """The problem of a TOML file with the keys of `ProblemFile`.
+    """Read the problem of a TOML file with the keys of `ProblemFile`.
 
-    Raises ValueError that names the file, the key and its value. A function's file is run; what it raises is
-    named with its line.
+    Raises ValueError that names the file, the key and its value. A function's file is executed; its
+    errors are reported with their line.
     """
     try:
         keys = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
@@ -94,7 +95,7 @@ def read_problem(path: Path) -> CollapseProblem:
 
 
 def _function(place: str | None, folder: Path) -> Callable[[str], bool]:
-    """The function at FILE.py:NAME; what it raises names its file and line."""
+    """Load the function at FILE.py:NAME; its errors name file and line."""
     file, _, name = (place or "").partition(":")
     if not name or not (folder / file).is_file():
         raise argument_error("function", place, f"FILE.py:NAME, the file in {folder}")

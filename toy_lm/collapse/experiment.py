@@ -1,4 +1,4 @@
-"""The experiment: every fit of the reference case, and rates of collapse over random bases."""
+"""The collapse experiment: every fit of the reference case, and rates of collapse over random bases."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -25,16 +25,15 @@ from .problem import CollapseProblem, Objective, random_brackets, random_counts,
 from .results import KIND, CollapseConfig, extended, findings
 from .search import RADIUS, descend, find_jump, follow, minimise
 
-LEAP = 0.3
-"""Neighbouring lambdas between which the pass rate grows by more are searched for a jump."""
+LEAP = 0.3  # Neighbouring lambdas with a larger difference in pass rate are searched for a jump.
 
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Everything fitted to a problem in a family.
+    """All fits to a problem in a family.
 
     strengths are the lambdas = 1/beta of the reverse-KL fits, increasing along a row. A global minimum is
-    sought from `starts` random starts at each scale and the special ones; the rest is as `config` says.
+    sought from `starts` random starts at each scale and from the special starts; `config` has the rest.
     """
 
     problem: CollapseProblem
@@ -45,14 +44,14 @@ class Fits:
     config: CollapseConfig
 
     def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
-        """Every fit: the reverse KL at each strength, a mu as its target or none; and the others."""
+        """Rows of every fit: the reverse KL at each strength (with target mu, or None), and the others."""
         reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
         aimed = extended(reverse, mu=[*mus] * (3 * self.problem.cases))
         return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
 
     @cached_property
     def case(self) -> np.ndarray:
-        """The base that each reverse-KL fit is about, strengths varying fastest."""
+        """Index of the base of each reverse-KL fit, strengths varying fastest."""
         return np.repeat(self._every, self.strengths.shape[1])
 
     @cached_property
@@ -73,11 +72,11 @@ class Fits:
 
     @cached_property
     def optima(self) -> Optimum:
-        """The global minima of KL(pi||p_b), one row a base and strength."""
+        """Global minima of KL(pi||p_b), one row per base and strength."""
         return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
 
     def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
-        """The global minimum of each row, which is about the base with this number."""
+        """Global minimum of each row, for the base with index `case`."""
         dirac, family = best_dirac(self.problem, self.family), self.family
         fresh = partial(random_points, family, self.starts, self.rng)
         points = self._points[case]
@@ -86,30 +85,30 @@ class Fits:
         )
 
     def global_lines(self) -> list[Row]:
-        """The global minima with their certificates."""
+        """Rows of the global minima with their certificates."""
         lines = self._reverse_kl_lines(self.optima.theta, "global")
         return extended(lines, certificate=self.optima.certificates())
 
     def ascent_lines(self) -> list[Row]:
-        """Gradient ascent from the base, finished by Newton steps inside its basin."""
+        """Rows of gradient ascent from the base, finished by Newton steps inside its basin."""
         objective, start = self.problem.reverse_kl(self.family), self._bases[self.case].flatten(-2)
         near = descend(objective, start, *self._parameters, steps=self.config.ascent_steps)
         end = minimise(objective, self.family.frame, near, *self._parameters, radius=RADIUS)
         return self._reverse_kl_lines(end.theta, "ascent")
 
     def annealed_lines(self) -> list[Row]:
-        """Where warm starts lead, lambda rising from 0, at the base, to each strength and on to the next."""
+        """Rows of warm starts: lambda increases from 0, at the base, from each strength to the next."""
         cases, stages = self.problem.cases, self.config.stages
         ends = np.concatenate([np.zeros((cases, 1)), self.strengths], axis=1)
         rising = ends[:, :-1, None] + np.diff(ends)[..., None] * (np.arange(1, stages + 1) / stages)
         rising = rising.reshape(cases, -1).T
         reached = follow(self.problem, self.family, self._bases.flatten(-2), rising)
-        # Of the stages, those that end at a strength, base by base.
+        # Only the stages that end at a strength, base by base.
         at_strengths = reached[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
         return self._reverse_kl_lines(at_strengths, "annealing")
 
     def covering_lines(self, alphas: Sequence[float]) -> list[Row]:
-        """Forward KL to p_* in closed form, and the global minima of alpha-divergences to it."""
+        """Rows of the forward KL to p_* (closed form) and global minima of alpha-divergences to p_*."""
         projection = projected(self.problem, self.family).flatten(-2)
         lines = self._lines(projection, "forward_kl", "closed form")
         for alpha in alphas:
@@ -119,21 +118,20 @@ class Fits:
         return lines
 
     def reward_lines(self) -> list[Row]:
-        """Plain ascent of E[v] from the base, whose supremum no policy attains."""
+        """Rows of plain ascent of E[v] from the base, whose supremum no policy attains."""
         reward, steps = self.problem.reward(self.family), self.config.ascent_steps
         end = descend(reward, self._bases.flatten(-2), self._bases, steps=steps)
         return self._lines(end, "reward", "ascent")
 
     def _lines(self, theta: Tensor, objective: str, method: str) -> list[Row]:
-        """A policy for every base, measured."""
         measured = measure(self.problem, self.family, theta, self._every)
         return extended(measured, objective=objective, method=method)
 
     def leaps(self) -> list[Row]:
-        """For one base: neighbouring strengths between which the pass rate leaps, and any place of a jump.
+        """Neighbouring strengths of one base between which the pass rate leaps, and the lambda of any jump.
 
-        At `jump` two minima have one value; both exist between `high_from` and `low_until`, where what an
-        optimiser finds depends on where it comes from. Without a jump one minimum moves steeply.
+        At `jump` two minima have equal value; both exist between `high_from` and `low_until`, where
+        an optimiser's result depends on its start. Without a jump one minimum moves steeply.
         """
         minima, strengths = self.optima.theta, self.strengths[0].tolist()
         pass_rate = [line["pass_rate"] for line in measure(self.problem, self.family, minima, self.case)]
@@ -146,9 +144,9 @@ class Fits:
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
-        """Policies with the `value` of the objective, and how far `above` the global minimum it lies.
+        """Rows of policies with the `value` of the objective and its distance `above` the global minimum.
 
-        It `is_global` where that is rounding (SAME).
+        `is_global` holds if that distance is rounding (SAME).
         """
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
@@ -173,9 +171,9 @@ def run(
     progress: Progress = silent,
     problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
-    """Fit everything, and return the record of it.
+    """Fit everything, and return the record.
 
-    Given a problem, of one base, only that is fitted, in place of the reference case.
+    A given problem, of one base, replaces the reference case.
     """
     integers("seed", seed, at_least=0)
     config, rng, own_problem = config or CollapseConfig(), np.random.default_rng(seed), {}
@@ -203,9 +201,9 @@ def fits(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Row:
-    """Every fit to a problem of one base, in both families of bigrams: rows of "fits", and "leaps".
+    """Fit a problem of one base in both families of bigrams; returns rows of "fits", and "leaps".
 
-    Of the configuration's targets only those above the base's pass rate are tried.
+    Only the configuration's targets above the base's pass rate are used.
     """
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base")
@@ -216,7 +214,7 @@ def fits(
 def _fitted(
     problems: Sequence[CollapseProblem], config: CollapseConfig, rng: np.random.Generator, progress: Progress
 ) -> list[Row]:
-    """Each problem in both families: every fit of the first, and how often those of the others collapse."""
+    """Fit each problem in both families: all fits for the first problem, rates of collapse for the others."""
 
     def fitted(job: tuple[CollapseProblem, bool]) -> Row:
         problem, homogeneous = job
@@ -246,7 +244,7 @@ def _fitted(
 def _strengths(
     problem: CollapseProblem, config: CollapseConfig, first: bool
 ) -> tuple[Float[np.ndarray, "cases settings"], list[float | None]]:
-    """The lambdas of every base, and the target mu of each, None where it has none."""
+    """Lambdas of every base, and the target mu of each, None if there is none."""
     if not first:
         # One target is a different 1/beta for every base.
         sorted_mus = sorted(config.random_targets)

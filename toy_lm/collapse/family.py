@@ -1,4 +1,4 @@
-"""Families of bigram policies, by their logits: one transition table for every step, or one for each."""
+"""Families of bigram policies by their logits: one transition table for all steps, or one per step."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from ..engine.markov import MarkovLM
 
 @dataclass(frozen=True)
 class Bigrams:
-    """All bigram models of words of one length with positive probabilities, theta -> softmax of each row.
+    """All bigram models of words of one length with positive probabilities; theta -> softmax of each row.
 
-    theta holds a row of V logits for the first symbol, then one for each context: for each last symbol if
-    homogeneous, for each step and last symbol if not. Raises ValueError unless V >= 2 and length >= 2.
+    theta has a row of V logits for the first symbol, then one for each context: for each last symbol if
+        homogeneous, else for each step and last symbol. Raises ValueError unless V >= 2 and length >= 2.
     """
 
     vocabulary: int
@@ -32,31 +32,31 @@ class Bigrams:
 
     @property
     def name(self) -> str:
-        """The family's name in results."""
+        """Name of the family in results."""
         return "homogeneous" if self.homogeneous else "inhomogeneous"
 
     @property
     def contexts(self) -> int:
-        """The number of rows of logits."""
+        """Number of rows of logits."""
         return 1 + self.vocabulary * (1 if self.homogeneous else self.length - 1)
 
     @property
     def size(self) -> int:
-        """The number of logits; each row has one direction that changes nothing."""
+        """Number of logits; each row has one direction that changes nothing."""
         return self.contexts * self.vocabulary
 
     def rows(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts V"]:
-        """Log-probabilities of the next symbol, a row for each context."""
+        """Log-probabilities of the next symbol, one row per context."""
         return theta.unflatten(-1, (self.contexts, self.vocabulary)).log_softmax(-1)
 
     def tables(self, model: MarkovLM) -> Float[Tensor, "*batch contexts V"]:
-        """The log-rows of a bigram model, which lies in both families."""
+        """Log-rows of a bigram model, which lies in both families."""
         steps = 1 if self.homogeneous else self.length - 1
         rows = [model.initial[..., None, :], *[model.transition] * steps]
         return torch.from_numpy(np.concatenate(rows, axis=-2)).log()
 
     def cells(self, words: Int[Tensor, "words length"]) -> Int[Tensor, "words length"]:
-        """Where in theta the logit of each symbol of each word is."""
+        """Index in theta of the logit of each symbol of each word."""
         steps = torch.arange(self.length - 1) * (0 if self.homogeneous else self.vocabulary)
         rows = torch.cat([torch.zeros_like(words[:, :1]), 1 + steps + words[:, :-1]], dim=-1)
         return rows * self.vocabulary + words
@@ -64,13 +64,13 @@ class Bigrams:
     def log_prob(
         self, rows: Float[Tensor, "*batch contexts V"], words: Int[Tensor, "words length"]
     ) -> Float[Tensor, "*batch words"]:
-        """Log-probabilities of words for log-rows: sums of their cells, so the cheapest to differentiate."""
+        """Log-probabilities of words from log-rows: sums of cells, which are cheapest to differentiate."""
         return rows.flatten(-2)[..., self.cells(words)].sum(-1)
 
     def contains_dirac(self, words: Int[Tensor, "words length"]) -> Bool[Tensor, " words"]:
-        """Whether the policy that always says this word is a limit of the family.
+        """Mask of the words whose deterministic policy is a limit of the family.
 
-        In the homogeneous one, iff each symbol is always followed by the same symbol.
+        In the homogeneous family each symbol of such a word is always followed by the same symbol.
         """
         if not self.homogeneous:
             return torch.ones(len(words), dtype=torch.bool)
@@ -81,9 +81,9 @@ class Bigrams:
     def dirac(
         self, words: Int[Tensor, "words length"], scale: float = torch.inf
     ) -> Float[Tensor, "words size"]:
-        """Logits of the policies that say each word: its symbols lead all others by `scale`.
+        """Logits of the policies that emit each word: its symbols lead all others by `scale`.
 
-        Rows that the word never uses stay uniform. With a scale of inf the others get no mass at all.
+        Rows that the word never uses stay uniform. With scale inf the others get no mass at all.
         """
         used = torch.zeros(len(words), self.size, dtype=torch.bool)
         used = used.scatter(-1, self.cells(words), True).unflatten(-1, (self.contexts, self.vocabulary))
@@ -91,7 +91,7 @@ class Bigrams:
         return torch.zeros(used.shape, dtype=torch.float64).masked_fill(unused, -scale).flatten(-2)
 
     def visits(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts"]:
-        """The expected number of times that each row is used in a word."""
+        """Expected number of uses of each row in a word."""
         rows = self.rows(theta).exp()
         symbols, tables = [rows[..., :1, :]], rows[..., 1:, :]
         for t in range(self.length - 2):
@@ -104,20 +104,21 @@ class Bigrams:
     def kl(
         self, theta: Float[Tensor, "*batch size"], other: Float[Tensor, "*batch contexts V"]
     ) -> Float[Tensor, "*batch"]:
-        """KL to the member with other log-rows: each row costs its divergence as often as it is used."""
+        """KL to the member with other log-rows: the divergence of each row times its expected uses."""
         rows = self.rows(theta)
         return (self.visits(theta) * kl_row(rows, rows.exp(), other)).sum(-1)
 
     def frame(self, theta: Float[Tensor, "batch size"]) -> Float[Tensor, "batch size free"]:
-        """A basis of tangent vectors, orthonormal in the Fisher metric of the distribution over words.
+        """Basis of tangent vectors, orthonormal in the Fisher metric of the distribution over words.
 
-        A row p used n times in the mean contributes n (diag p - p p^T). With U an orthonormal basis of the
-        complement of sqrt(p), the vectors diag(p)^{-1/2} U / sqrt(n) have unit Fisher metric, and stay exact
-        where p or n is tiny; the row's null direction (1, ..., 1) is left out. free = contexts (V - 1).
+        A row p with n expected uses contributes n (diag p - p p^T). With U an orthonormal basis of
+        the complement of sqrt(p), the vectors diag(p)^{-1/2} U / sqrt(n) have unit Fisher metric, and
+        stay exact for tiny p or n; the row's null direction (1, ..., 1) is left out. free = contexts
+        (V - 1).
         """
         V = self.vocabulary
         root = (self.rows(theta) / 2).exp()
-        # The Householder reflection that takes sqrt(p) to -e_V: its other columns span the complement.
+        # The other columns of the Householder reflection from sqrt(p) to -e_V span the complement.
         normal = root.clone()
         normal[..., -1] += 1
         reflection = torch.eye(V) - normal[..., :, None] * normal[..., None, :] / normal[..., -1, None, None]
@@ -126,19 +127,19 @@ class Bigrams:
         return blocks.flatten(-4, -3).flatten(-2)
 
 
-_NEAR = 0.03
-"""Log-ratios closer to 0 than this are put into a series."""
+_NEAR = 0.03  # Log-ratios closer to 0 than this use a series.
 _SERIES = [(-1.0) ** k / math.factorial(k) for k in range(7, 1, -1)]
 """Coefficients of e^-x - 1 + x, from x^7 down to x^2: relative accuracy 1e-13 for |x| < 0.03."""
 
 
 def kl_row(log_p: Tensor, p: Tensor, log_q: Tensor) -> Tensor:
-    """KL(p || q) = sum_x p log(p/q) - p + q, whose terms are all >= 0: relatively accurate to 1e-12 or so.
+    """KL(p || q) = sum_x p log(p/q) - p + q with non-negative terms: relative accuracy about 1e-12.
 
-    Smooth, so that autograd's second derivatives are right also at p = q.
+    Smooth, so that autograd's second derivatives are correct also at p = q.
     """
     q, x = log_q.exp(), log_p - log_q
-    # x is nan where both vanish, +inf where only q does; where only p does, any x that is not near will do.
+    # x is nan where both vanish and +inf where only q does; where only p does, any x outside the series
+    # works.
     x = x.nan_to_num(nan=0.0, posinf=torch.inf, neginf=-1.0)
     impossible = x.amax(-1) == torch.inf
     x = x.nan_to_num(posinf=0.0)

@@ -1,4 +1,4 @@
-"""What a policy of a family does, and how often a way of fitting collapses."""
+"""Measures of a family's policies, and rates of collapse by method of fitting."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,9 @@ from .family import Bigrams
 from .problem import CollapseProblem
 from .results import ENOUGH
 
-DUE = 0.5
-"""A word is covered from this share of its mass under p_* on."""
+DUE = 0.5  # A word is covered from this share of its mass under p_* on.
 COLLAPSED = 0.9
-"""A policy has collapsed if one word has more than this share of its valid mass, and of p_* has not."""
+"""A policy has collapsed if one word has more than this share of its valid mass, unlike under p_*."""
 
 
 def measure(
@@ -29,13 +28,13 @@ def measure(
     theta: Float[Tensor, "rows size"],
     case: Int[np.ndarray, " rows"],
 ) -> list[Row]:
-    """The measures of each policy, given its row of theta and the number `case` of its base; KLs in nats.
+    """Measure each policy, given by its row of theta and the index `case` of its base; KLs in nats.
 
-    `pass_rate`, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
-    pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has
-    on words which the policy, once valid, says at least half as often; forward_kl, KL(p_*||pi), inf where a
-    valid word has been lost; kl, KL(pi||a), and its excess, the part that its pass rate did not need;
-    collapsed: one word has more than the share COLLAPSED of the valid mass, and of p_* none has.
+    `pass_rate`, the pass rate pi(Y1); top, the mass of the likeliest valid word, and top_share,
+    top/pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the p_*-mass of
+    words that the valid part of pi emits at least half as often; forward_kl, KL(p_*||pi), inf if a valid
+    word is lost; kl, KL(pi||a), and its excess above the minimum at that pass rate; collapsed: one word
+    has more than the share COLLAPSED of the valid mass, and no word has under p_*.
     """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
@@ -47,7 +46,7 @@ def measure(
     kl = family.kl(theta.detach(), base).numpy()
     cost = kl_div(pass_rate, rates) + kl_div(1 - pass_rate, 1 - rates)
     valid = pass_rate * np.maximum(kl_div(shares, target).sum(-1), 0.0)
-    # What is left of the KL, to rounding.
+    # The remaining part of the KL, up to rounding.
     invalid = np.maximum(kl - cost - valid, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = np.where(target > 0, target * (np.log(target) - log_words), 0.0)
@@ -67,7 +66,7 @@ def measure(
 
 
 def targets(problem: CollapseProblem) -> list[Row]:
-    """Each base (its number, rows and pass rate), and the diversity of its filtered model p_*."""
+    """Each base (its number, rows and pass rate), and the diversity of its filtered policy p_*."""
     effective, words = effective_number(problem.targets), problem.valid_words
     return _rows(
         {
@@ -88,10 +87,11 @@ def _rows(columns: dict[str, Any]) -> list[Row]:
 
 
 def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
-    """How many bases collapsed, by family, objective and method; not counted: bases whose p_* is one word.
+    """Numbers of collapsed bases by family, objective and method, without bases whose p_* is one word.
 
-    Means over the `bases`: effective_kept is the effective number as a share of p_*'s. For the reverse KL
-    `is_global` counts those at the global minimum, and `confirmed` the global minima that enough starts met.
+    Means are over the `bases`; effective_kept is the effective number relative to p_*'s. For the reverse
+    KL, `is_global` counts fits at the global minimum, and `confirmed` the global minima that enough
+    starts reached.
     """
     spread = [target for target in targets if target["top_share"] <= COLLAPSED]
     effective = {target["case"]: target["effective"] for target in spread}

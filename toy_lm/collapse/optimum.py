@@ -21,18 +21,18 @@ SAME = 1e-8
 ON_THE_BOUNDARY = 1e-11
 """A policy must beat the best Dirac by more than this times 1 + |value|, else the infimum is the Dirac's."""
 SCALES = (0.5, 2.0, 4.0, 6.0)
-"""Standard deviations of the random starts' logits: from nearly uniform to nearly deterministic."""
+"""Standard deviations of the random starts' logits, from nearly uniform to nearly deterministic."""
 SOFTENING = 1e-3
-"""The share of the uniform policy in the start from the M-projection, whose zeros no logits can leave."""
+"""Share of the uniform policy in the start at the M-projection, because logits cannot leave its zeros."""
 
 
 class Optimum(NamedTuple):
-    """The best minimum found for each row, and its certificate.
+    """Best minimum of each row, with its certificate.
 
-    `agree` of `starts` minimisations ended within SAME of it, `unconverged` met no minimum, and `gap` above
-    it lies the next one (inf if none was seen). `curvature` is the smallest eigenvalue of the Hessian in
-    units of the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no
-    policy with positive probabilities was better, and theta is the Dirac itself.
+    `agree` of `starts` minimisations ended within SAME of it, `unconverged` found no minimum, and the
+    next minimum lies `gap` above (inf if there was none). `curvature` is the smallest eigenvalue of the
+    Hessian in units of the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the
+    `boundary` no policy with positive probabilities was better, and theta is the Dirac itself.
     """
 
     theta: Float[Tensor, "rows size"]
@@ -47,19 +47,19 @@ class Optimum(NamedTuple):
     boundary: Bool[Tensor, " rows"]
 
     def certificates(self) -> list[Row]:
-        """Everything but theta and the value, a row each."""
+        """Rows of everything except theta and the value."""
         columns = {n: column.tolist() for n, column in self._asdict().items() if n not in ("theta", "value")}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def joined(self, other: "Optimum") -> "Optimum":
-        """The better of two searches for the same minima, row by row, with the certificate of both."""
+        """Combine two searches for the same minima: the better result, with the certificates of both."""
         ahead, room = self.value - other.value, SAME * (1 + self.value.abs())
         better, same = ahead > room, ahead.abs() <= room
         best = {
             name: torch.where(better[:, None] if name == "theta" else better, theirs, ours)
             for name, ours, theirs in zip(self._fields, self, other, strict=True)
         }
-        # Where they differ, what the worse one found is a minimum above the better one's.
+        # If the results differ, the worse one is a minimum above the better one.
         gap = torch.minimum(best["gap"], torch.where(same, torch.minimum(self.gap, other.gap), ahead.abs()))
         agree = torch.where(same, self.agree + other.agree, best["agree"])
         starts, unconverged = self.starts + other.starts, self.unconverged + other.unconverged
@@ -69,9 +69,10 @@ class Optimum(NamedTuple):
 def starting_points(
     problem: CollapseProblem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
-    """`count` random starts at each of SCALES, the base, the M-projection of p_*, and near the best Dirac.
+    """Starts: `count` random ones at each of SCALES, the base, the M-projection of p_*, and near the best
+    Dirac.
 
-    The random ones are the same for every base.
+        The random starts are shared by all bases.
     """
     random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
@@ -81,15 +82,15 @@ def starting_points(
 
 
 def random_points(family: Bigrams, count: int, rng: np.random.Generator) -> Float[Tensor, "starts size"]:
-    """`count` normal draws of the logits at each of SCALES."""
+    """Draw `count` normal logit vectors at each of SCALES."""
     drawn = torch.from_numpy(rng.normal(size=(len(SCALES), count, family.size)))
     return (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
 
 
 def projected(problem: CollapseProblem, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
-    """Log-rows of the M-projection, argmin KL(p_*||pi) over the family, of each base's filtered model.
+    """Log-rows of the M-projection of each base's filtered policy, argmin KL(p_*||pi) over the family.
 
-    p_*'s expected counts of each row's symbols, normalised; a row that it never visits is uniform.
+    These are p_*'s expected counts of each row's symbols, normalised; a row without visits is uniform.
     """
     cells = family.cells(torch.from_numpy(problem.valid_words)).flatten()
     mass = torch.from_numpy(problem.targets).repeat_interleave(problem.length, dim=1)
@@ -104,9 +105,9 @@ def best_dirac(
 ) -> Float[Tensor, "cases size"]:
     """For each base the family's Dirac on the base's likeliest valid word, as in `Bigrams.dirac`.
 
-    No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both
-    decrease in a(y), and an invalid one is worse than the base. Raises ValueError if no valid word is in
-    reach.
+    No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word
+    both decrease in a(y), and an invalid word is worse than the base. Raises ValueError if no valid word
+    is reachable.
     """
     words = torch.from_numpy(problem.valid_words)
     reached = family.contains_dirac(words)
@@ -123,15 +124,15 @@ def global_minimum(
     dirac: Float[Tensor, "rows size"],
     *parameters: Tensor,
 ) -> Optimum:
-    """Minimise every row from each of its starts and keep the best; parameters have one row a row.
+    """Minimise every row from each of its starts and return the best; each parameter has one entry per row.
 
-    The value is inf where no start led to a minimum.
+    The value is inf if no start led to a minimum.
     """
     rows, count = starts.shape[:2]
     spread = [parameter.repeat_interleave(count, 0) for parameter in parameters]
     minima = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
     value, converged = minima.value.view(rows, count), minima.converged.view(rows, count)
-    # Only a minimum may be the best: a start that was cut short on its way says nothing of it.
+    # Only a minimum may be the best: a start that was cut short is no evidence.
     ranked = value.masked_fill(~converged, torch.inf)
     best, index = ranked.min(-1)
     flat = torch.arange(rows) * count + index
@@ -162,9 +163,9 @@ def confirmed_minimum(
     fresh: Callable[[], Float[Tensor, "more size"]],
     rounds: int,
 ) -> Optimum:
-    """`global_minimum`, searched for again where it was met from fewer than ENOUGH starts.
+    """`global_minimum`, repeated for rows whose minimum fewer than ENOUGH starts reached.
 
-    Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError where none of the
+    Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError if none of the
     first starts led to a minimum.
     """
     optimum = global_minimum(objective, family, starts, dirac, *parameters)

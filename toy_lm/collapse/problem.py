@@ -1,8 +1,8 @@
-"""A problem: base models, an automaton, a length, and the objectives on a family's logits.
+"""A collapse problem: base models, an automaton, a length, and the objectives on a family's logits.
 
-Every objective is minimised, and takes (theta, base, ...) with one row each: the log-rows of the base that
-the row is about go with it, so that many bases are worked on at once. The valid words are few: sums over
-them are the cheapest to differentiate, twice and in batches.
+Every objective is minimised and takes (theta, base, ...) with one row each; the log-rows of a row's base are
+passed along, so that many bases are solved at once. Valid words are few, and sums over them are the cheapest
+to differentiate, twice and in batches.
 """
 
 from collections.abc import Callable
@@ -26,14 +26,14 @@ from .results import HIGHEST_RATE
 MOST_WORDS = 2**20
 
 Objective = Callable[..., Float[Tensor, " batch"]]
-"""(theta (batch, size), *parameters (batch, ...)) -> values (batch,); row i depends on row i alone."""
+"""Maps (theta (batch, size), *parameters (batch, ...)) to values (batch,); row i depends only on row i."""
 
 
 @dataclass(frozen=True, eq=False)
 class CollapseProblem:
     """Bigram bases (cases,), the automaton of the valid words, and their length.
 
-    Raises ValueError if no word of the length is valid, or every one, or the bases are not such a batch.
+    Raises ValueError if no word of the length is valid, or every word, or the bases are not such a batch.
     """
 
     name: str
@@ -48,12 +48,12 @@ class CollapseProblem:
 
     @property
     def cases(self) -> int:
-        """The number of bases."""
+        """Number of bases."""
         return self.bases.batch[0]
 
     @cached_property
     def valid_words(self) -> Int[np.ndarray, "words length"]:
-        """Every valid word, in lexicographic order."""
+        """All valid words, in lexicographic order."""
         words = all_words(self.automaton.symbols, self.length)
         return words[self.automaton.accepts(words)]
 
@@ -64,19 +64,19 @@ class CollapseProblem:
 
     @cached_property
     def targets(self) -> Float[np.ndarray, "cases words"]:
-        """The filtered model p_* of each base on the valid words."""
+        """Filtered policy p_* of each base on the valid words."""
         return np.exp(self.bases.log_prob(self.valid_words)) / self.base_rates[:, None]
 
     def rows(self, family: Bigrams) -> Float[Tensor, "cases contexts V"]:
-        """The log-rows of the bases in a family, which the objectives take."""
+        """Log-rows of the bases in a family, as the objectives take them."""
         return family.tables(self.bases)
 
     def pass_rate(self, family: Bigrams, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch"]:
-        """The pass rate of each policy."""
+        """Pass rate of each policy."""
         return family.log_prob(family.rows(theta), torch.from_numpy(self.valid_words)).exp().sum(-1)
 
     def family(self, *, homogeneous: bool) -> Bigrams:
-        """The bigram policies on these words."""
+        """Bigram policies on these words."""
         return Bigrams(self.automaton.symbols, self.length, homogeneous)
 
     def reverse_kl(self, family: Bigrams) -> Objective:
@@ -84,9 +84,10 @@ class CollapseProblem:
         return lambda theta, base, strength: family.kl(theta, base) - strength * self.pass_rate(family, theta)
 
     def alpha(self, family: Bigrams, alpha: float) -> Objective:
-        """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
+        """Objective (theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
 
-        The sum is over valid words, so that it is finite for every policy, also off them.
+        The sum is over valid words, so that it is finite for every policy, also for mass on other
+        words.
         """
         words = torch.from_numpy(self.valid_words)
 
@@ -99,7 +100,7 @@ class CollapseProblem:
         return objective
 
     def reward(self, family: Bigrams) -> Objective:
-        """(theta, base) -> -V(pi), the expected reward; the base is only where the ascent starts."""
+        """Objective (theta, base) -> -V(pi), the expected reward; the base only sets the start."""
         return lambda theta, base: -self.pass_rate(family, theta)
 
 
@@ -110,13 +111,13 @@ def reference() -> CollapseProblem:
 
 
 def random_brackets(cases: int, seed: int | np.random.Generator) -> CollapseProblem:
-    """Balanced brackets of length 8 and random bases, see `with_random_bases`."""
+    """Balanced brackets of length 8 with random bases, see `with_random_bases`."""
     return with_random_bases("random brackets", balanced("()", "(", ")", depth=4), 8, cases, seed)
 
 
 def random_counts(cases: int, seed: int | np.random.Generator) -> CollapseProblem:
-    """Words of length 6 with every letter of abc twice, 90 of 729, and random bases."""
-    # Two counters suffice: of six letters the others are c.
+    """Words of length 6 with every letter of abc twice, 90 of 729, with random bases."""
+    # Two counters suffice: the remaining letters of six are c.
     twice = [counting("abc", letter, at_least=2, at_most=2) for letter in "ab"]
     return with_random_bases("random counts", twice[0] & twice[1], 6, cases, seed)
 
@@ -124,7 +125,7 @@ def random_counts(cases: int, seed: int | np.random.Generator) -> CollapseProble
 def with_random_bases(
     name: str, automaton: ValidityAutomaton, length: int, cases: int, seed: int | np.random.Generator
 ) -> CollapseProblem:
-    """Bases whose every row is uniform on the simplex, given that the pass rate is below HIGHEST_RATE."""
+    """Problem with base rows uniform on the simplex, conditioned on a pass rate below HIGHEST_RATE."""
     rng, V = np.random.default_rng(seed), automaton.symbols
     first, table = np.empty((0, V)), np.empty((0, V, V))
     while len(first) < cases:

@@ -1,4 +1,4 @@
-"""What the experiment is run with, and what is said of its results: rows as they are stored."""
+"""Configuration of the collapse experiment, and the sentences and tables of its stored rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,23 +12,22 @@ from dph_theory.support.table import Table
 from ..config import Count, Filled, Rates, Strengths, check
 from ..grid import Row
 
-ENOUGH = 3
-"""An optimum met from fewer starts is searched for again, from fresh ones."""
-HIGHEST_RATE = 0.3
-"""Random bases that pass more often are drawn again: they have little to learn."""
+ENOUGH = 3  # An optimum reached from fewer starts is searched for again.
+HIGHEST_RATE = 0.3  # Random bases that pass more often are redrawn: they have little to learn.
 
-# A pass rate can only be a target from below.
+# A target pass rate must exceed the base's.
 _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)], ...], Filled]
 
 
 @dataclass(frozen=True)
 class CollapseConfig:
-    """How much is fitted; raises ValueError that names the field, its value and what is allowed.
+    """Sizes of the experiment; raises ValueError that names the field, its value and what is allowed.
 
-    strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is tried too.
-    starts: random starts at each of four scales. rounds: how often an optimum that few starts agree on is
-    searched for again, at most. ascent_steps: of gradient ascent, at most. stages: of annealing, from one
-    1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those problems.
+    strengths: values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is added. starts:
+        random starts at each of four scales. rounds: maximal repetitions of the search for an optimum
+        that few starts reach. ascent_steps: maximal steps of gradient ascent. stages: of annealing, from
+        one 1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those
+        problems.
     Source: entries `kl_control` for the beta of a target.
     """
 
@@ -49,7 +48,7 @@ class CollapseConfig:
 
     @classmethod
     def quick(cls) -> "CollapseConfig":
-        """A run of seconds, with every part of the full one."""
+        """A run of seconds that has every part of the full run."""
         return cls(
             strengths=(4.0, 4.5, 10.0),
             alphas=(0.5,),
@@ -70,12 +69,12 @@ FAMILIES = ("homogeneous", "inhomogeneous")
 
 
 def select(rows: Iterable[Row], **values: object) -> list[Row]:
-    """The rows with these values."""
+    """Rows with these values."""
     return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
 
 
 def extended(rows: Sequence[Row], **columns: Any) -> list[Row]:
-    """The rows with further facts: of each column a list's entry, or the one value; None is left out."""
+    """Rows with further columns: each a list with an entry per row, or one value; None is left out."""
     cells = [value if isinstance(value, list) else [value] * len(rows) for value in columns.values()]
     return [
         row | {name: value for name, value in zip(columns, values, strict=True) if value is not None}
@@ -84,13 +83,13 @@ def extended(rows: Sequence[Row], **columns: Any) -> list[Row]:
 
 
 def optima(reference: Mapping[str, Any], family: str) -> list[Row]:
-    """The global minima of the reverse KL, 1/beta rising."""
+    """Global minima of the reverse KL, 1/beta increasing."""
     fits = select(reference["fits"], family=family, objective="reverse_kl", method="global")
     return sorted(fits, key=lambda fit: fit["inverse_beta"])
 
 
 def label(row: Row) -> str:
-    """The objective with its setting: 1/beta of a fit, the target mu of a rate."""
+    """Objective with its setting: 1/beta of a fit, the target mu of a rate."""
     if row["objective"] == "alpha":
         return f"alpha = {row['alpha']:g}"
     if row["objective"] == "reverse_kl":
@@ -100,7 +99,7 @@ def label(row: Row) -> str:
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
-    """What the reverse and the forward KL select, what gradient ascent finds of it, and of random bases."""
+    """Sentences about the optima of the reverse and the forward KL, gradient ascent, and random bases."""
     reference = results["reference"]
     fits = reference["fits"]
     last = [optima(reference, family)[-1] for family in FAMILIES]
@@ -120,7 +119,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
 
 
 def _over_bases(problem: Mapping[str, Any]) -> str:
-    """How many random bases' optima are one answer (nearly), of each objective and family."""
+    """Sentence: the number of random bases whose optimum is (nearly) one answer, by objective and family."""
     rates = [rate for rate in problem["rates"] if rate["method"] != "annealing"]
     optima = [rate for rate in rates if rate["method"] != "ascent" or rate["objective"] == "reward"]
     collapsed: dict[str, list[str]] = {}
@@ -140,7 +139,7 @@ def _words_left(fits: Sequence[Row]) -> str:
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """The fits of the reference in each family; ValueError unless it is a record of this experiment."""
+    """Tables of the reference's fits in each family; ValueError for another experiment's record."""
     reference = checked(record, KIND)["results"]["reference"]
     return [_fits(reference, family) for family in FAMILIES]
 
@@ -161,17 +160,17 @@ def _fits(reference: Mapping[str, Any], family: str) -> Table:
 
 
 def _certified(fit: Row) -> tuple[str, str]:
-    """From how many of the starts the optimum was met, and how far above it the next minimum lies."""
+    """Text: the share of starts that reached the optimum, and the distance to the next minimum."""
     certificate = fit.get("certificate")
     if certificate is None:
         return "-", "-"
     at = " (Dirac)" if certificate["boundary"] else ""
-    gap = float(certificate["gap"])  # In a file what is infinite is a word.
+    gap = float(certificate["gap"])  # A file stores infinity as a word.
     return f"{certificate['agree']}/{certificate['starts']}{at}", f"{gap:.3f}" if gap < float("inf") else "-"
 
 
 def _reached(fits: Sequence[Row], fit: Row, method: str) -> str:
-    """Whether a method reached the global minimum, else how far above it it stopped."""
+    """Text: a method reached the global minimum, or stopped so far above it."""
     if fit["objective"] != "reverse_kl":
         return "-"
     (other,) = select(fits, family=fit["family"], method=method, inverse_beta=fit["inverse_beta"])

@@ -1,4 +1,4 @@
-"""Three ways to an optimum: gradient ascent, Newton's method, and following it as 1/beta changes."""
+"""Local optimisation: gradient descent, Newton's method, and continuation of a minimum in 1/beta."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,22 +16,20 @@ from .family import Bigrams
 from .problem import CollapseProblem, Objective
 
 Frame = Callable[[Tensor], Float[Tensor, "batch size free"]]
-"""Tangent vectors at theta, orthonormal in the metric; directions outside their span are left alone."""
+"""Tangent vectors at theta, orthonormal in the metric; directions outside their span are not searched."""
 
-TOLERANCE = 1e-13
-"""A minimum is reached where the predicted decrease is at most this times 1 + |value|."""
-ARMIJO = 1e-4
-"""The share of the predicted decrease that a step must deliver."""
+TOLERANCE = 1e-13  # Convergence: a predicted decrease of at most this times 1 + |value|.
+ARMIJO = 1e-4  # Share of the predicted decrease that a step must deliver.
 HALVINGS = 40
 EIGENVALUE_FLOOR = 1e-3
-"""Smallest curvature a step divides by, in units of the metric: it bounds steps along flat directions."""
+"""Smallest curvature that a step divides by, in units of the metric; bounds steps in flat directions."""
 
 
 class Minima(NamedTuple):
-    """Where a batch of minimisations ended.
+    """End points of a batch of minimisations.
 
-    `decrement` is half of g^T |H|^-1 g, the decrease a further step predicts; `curvature` the smallest
-    eigenvalue of the Hessian; both in the frame. `converged` says that the decrement met TOLERANCE.
+    `decrement` is half of g^T |H|^-1 g, the decrease that a further step predicts; `curvature` is the
+    smallest eigenvalue of the Hessian; both in the frame. `converged`: the decrement met TOLERANCE.
     """
 
     theta: Float[Tensor, "batch size"]
@@ -52,15 +50,15 @@ def minimise(
 ) -> Minima:
     """Minimise every row of a batch from its own start, until half the squared Newton decrement is rounding.
 
-    A row stops when decrement <= TOLERANCE (1 + |value|), or when no multiple of its step decreases the
-    value any more, or after `steps`. No entry of theta moves by more than `radius` in a step.
-    Raises ValueError where the objective starts not finite.
+    A row stops if decrement <= TOLERANCE (1 + |value|), if no multiple of its step decreases the value,
+    or after `steps`. No entry of theta moves by more than `radius` in a step. Raises ValueError if the
+    objective is not finite at the start.
     """
     theta = start.detach().clone()
     value = objective(theta, *parameters)
     if not value.isfinite().all():
         raise argument_error("start", start[~value.isfinite()][0].tolist(), "a finite objective there")
-    # What is known of each row where it is: value, gradient norm, decrement, curvature.
+    # Current state of each row: value, gradient norm, decrement, curvature.
     summaries = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
     active = torch.arange(len(theta))
     for step in range(steps + 1):
@@ -83,7 +81,7 @@ def minimise(
 def _expand(
     objective: Objective, frame: Frame, theta: Tensor, parameters: list[Tensor]
 ) -> tuple[Float[Tensor, "4 batch"], Float[Tensor, "batch size"]]:
-    """Return value, gradient norm, decrement and least curvature at theta, and the Newton step."""
+    """Value, gradient norm, decrement and least curvature at theta, and the Newton step."""
     basis = frame(theta)
     theta = theta.clone().requires_grad_()
     value = objective(theta, *parameters)
@@ -102,7 +100,7 @@ def _expand(
 def _backtrack(
     objective: Objective, theta: Tensor, step: Tensor, value: Tensor, slope: Tensor, parameters: list[Tensor]
 ) -> tuple[Bool[Tensor, " batch"], Float[Tensor, "batch size"]]:
-    """Of step, step/2, step/4, ... the first that decreases enough, by row: which rows moved and where to."""
+    """Find the first of step, step/2, ... that decreases enough, by row; returns moved rows and points."""
     theta = theta.clone()
     moved = torch.zeros(len(theta), dtype=torch.bool)
     left, scale = torch.arange(len(theta)), 1.0
@@ -119,18 +117,19 @@ def _backtrack(
 
 
 FOLLOWS = 0.9
-"""A step must deliver this share of the decrease that the flow would give over the same time."""
+"""Share of the gradient flow's initial decrease that a step must deliver."""
 GROWTH = 1.5
 
 
 def descend(
     objective: Objective, start: Float[Tensor, "batch size"], *parameters: Tensor, steps: int
 ) -> Float[Tensor, "batch size"]:
-    """Where gradient descent theta <- theta - eta grad f(theta) ends, eta chosen row by row.
+    """Gradient descent theta <- theta - eta grad f(theta), with eta adapted row by row.
 
-    A trial is accepted where f falls by at least nine tenths of eta |grad f|^2, what the gradient flow would
-    give at first: on a parabola of curvature L that is eta <= 0.2/L, too short to leap out of a basin. Then
-    eta grows by half, else it is halved. The end comes early once no row can hope for more than rounding.
+    A trial is accepted if f falls by at least nine tenths of eta |grad f|^2, the initial rate of the
+    gradient flow: on a parabola of curvature L this means eta <= 0.2/L, too short to leap out of a basin.
+    Then eta grows by half, else it is halved. The descent stops early once no row can gain more than
+    rounding.
     """
     theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
     value, slope = _value_and_slope(objective, theta, parameters)
@@ -157,12 +156,10 @@ def _value_and_slope(
     return value.detach(), slope
 
 
-RADIUS = 0.5
-"""Warm starts move no logit by more than this in a step, so as to stay in their basin."""
-RESOLUTION = 1e-3
-"""How closely the ends of a branch are bisected."""
+RADIUS = 0.5  # Maximal move of a logit per step from a warm start, so that it stays in its basin.
+RESOLUTION = 1e-3  # Resolution of the bisection of a branch's ends.
 APART = 1e-2
-"""Branches that overlap by less than this in lambda are one, which the bisections met at two points."""
+"""Branches that overlap by less than this in lambda are one branch, met by bisection at two points."""
 
 
 def follow(
@@ -171,9 +168,9 @@ def follow(
     start: Float[Tensor, "rows size"],
     strengths: Float[np.ndarray, "stages rows"],
 ) -> Float[Tensor, "stages rows size"]:
-    """Annealing: minimise KL(pi||a) - lambda V(pi) at one lambda after another, from where the last ended.
+    """Annealing: minimise KL(pi||a) - lambda V(pi) at one lambda after another, from the previous minimum.
 
-    Row i is about base i; ValueError unless there is a row for every base.
+    Row i belongs to base i; ValueError unless there is a row for every base.
     """
     if not len(start) == problem.cases == strengths.shape[-1]:
         raise argument_error("start.shape", tuple(start.shape), f"{problem.cases} rows, one for each base")
@@ -188,7 +185,7 @@ def follow(
 
 @dataclass(frozen=True)
 class _Branch:
-    """A minimum at one lambda of a problem with one base, and what it becomes at others."""
+    """A minimum at one lambda of a problem with one base, and its continuation to other lambdas."""
 
     problem: CollapseProblem
     family: Bigrams
@@ -207,7 +204,7 @@ class _Branch:
         return float(self.problem.pass_rate(self.family, self.theta))
 
     def end(self, outside: float, middle: float) -> "_Branch":
-        """The last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""
+        """Last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""
         branch, low = self, self.pass_rate() < middle
         while abs(outside - branch.strength) > RESOLUTION:
             ahead = branch.moved((branch.strength + outside) / 2)
@@ -226,19 +223,19 @@ def find_jump(
     *,
     search: tuple[float, float],
 ) -> dict[str, float]:
-    """Locate the lambda at which the global minimum jumps from one minimum to another, for one base.
+    """Locate the lambda at which the global minimum of one base jumps from one minimum to another.
 
-    Both minima are pairs (lambda, theta); `low` has the smaller lambda and pass rate. Each is followed past
-    the other, within `search` = (least, greatest) lambda, until its pass rate crosses the mean of the two. If
-    both cross at one lambda, a single branch moves steeply and nothing jumps. Otherwise Brent's method finds
-    the root of the difference of their values.
+    Both minima are pairs (lambda, theta); `low` has the smaller lambda and pass rate. Each is followed
+    past the other, within `search` = (least, greatest) lambda, until its pass rate crosses the mean of
+    the two. If both cross at one lambda, a single branch moves steeply and nothing jumps. Otherwise
+    Brent's method finds the root of the difference of their values.
 
     Returns:
         The lambda of the `jump`, where the high branch begins (`high_from`) and where the low branch ends
         (`low_until`), both to RESOLUTION; empty if nothing jumps.
 
     Raises:
-        ValueError: If the problem has several bases, or the minima are not so ordered.
+        ValueError: If the problem has several bases, or the minima are not ordered in that way.
     """
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base only")
@@ -254,6 +251,6 @@ def find_jump(
     def lead(strength: float) -> float:
         return float(below.at(strength).value - above.at(strength).value)
 
-    # Within what both ends allow, and no further from where they are known than need be.
+    # Within the range of both branches, and no further from known minima than necessary.
     root = brentq(lead, max(high_end.strength, low[0]), min(low_end.strength, high[0]), xtol=1e-12)
     return {"jump": root, "high_from": high_end.strength, "low_until": low_end.strength}

@@ -1,4 +1,4 @@
-"""Which words a verifier accepts, as a complete deterministic automaton."""
+"""A verifier as a complete deterministic automaton that accepts the valid words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class ValidityAutomaton:
     """A complete deterministic automaton: state, symbol -> transitions[state, symbol].
 
     A word is valid iff it leads from `initial` to an accepting state. transitions are integers (states,
-    symbols), accepting booleans (states,), alphabet one character a symbol; anything else is a ValueError.
+    symbols), accepting booleans (states,), alphabet one character per symbol; otherwise ValueError.
     """
 
     transitions: np.ndarray
@@ -40,7 +40,7 @@ class ValidityAutomaton:
             raise argument_error("transitions", int(table[outside][0]), f"a state, 0 to {states - 1}")
         if not 0 <= self.initial < states:
             raise argument_error("initial", self.initial, f"a state, 0 to {states - 1}")
-        # Shared by everything computed from it, so it may not change behind their backs.
+        # Frozen, because cached results depend on these arrays.
         for name, array in (("transitions", table.astype(np.int64)), ("accepting", accepting.copy())):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -50,16 +50,16 @@ class ValidityAutomaton:
 
     @property
     def states(self) -> int:
-        """The number of states."""
+        """Number of states."""
         return len(self.accepting)
 
     @property
     def symbols(self) -> int:
-        """The size of the alphabet."""
+        """Size of the alphabet."""
         return len(self.alphabet)
 
     def accepts(self, words: Int[np.ndarray, "*words length"]) -> Bool[np.ndarray, "*words"] | np.bool_:
-        """Whether each word, symbols along the last axis, is valid; ValueError for unknown symbols."""
+        """Is each word, symbols along the last axis, valid? ValueError for unknown symbols."""
         words = checked_words("words", words, self.symbols)
         state = np.full(words.shape[:-1], self.initial)
         for symbol in np.moveaxis(words, -1, 0):
@@ -67,7 +67,7 @@ class ValidityAutomaton:
         return self.accepting[state]
 
     def decode(self, word: Int[np.ndarray, " length"]) -> str:
-        """The text of a word."""
+        """Text of a word."""
         return "".join(self.alphabet[symbol] for symbol in checked_words("word", word, self.symbols))
 
     def require_informative(self, length: int) -> None:
@@ -88,7 +88,7 @@ class ValidityAutomaton:
         return minimal(self._as_library() & other._as_library(), self.alphabet)
 
     def minimised(self) -> "ValidityAutomaton":
-        """Return the automaton of fewest states with the same language; see `minimal`."""
+        """Return the automaton of fewest states with this language; see `minimal`."""
         return minimal(self._as_library(), self.alphabet)
 
     def _as_library(self) -> DFA:
@@ -119,7 +119,7 @@ def minimal(automaton: DFA, alphabet: tuple[str, ...]) -> ValidityAutomaton:
 
 
 def checked_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:
-    """The alphabet as a tuple of distinct single characters."""
+    """Require distinct single characters, as a tuple."""
     symbols = tuple(alphabet)
     if not symbols or len(set(symbols)) < len(symbols) or any(len(symbol) != 1 for symbol in symbols):
         raise argument_error("alphabet", alphabet, "distinct single characters, at least one")
@@ -127,7 +127,7 @@ def checked_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:
 
 
 def checked_words(name: str, words: Any, symbols: int) -> np.ndarray:
-    """Words as an integer array whose entries are symbols, 0 to symbols - 1."""
+    """Require words as an integer array with entries from 0 to symbols - 1."""
     words = np.asarray(words)
     if words.ndim == 0 or words.dtype.kind not in "iu":
         raise argument_error(name, words, "an integer array, symbols along the last axis")
@@ -138,7 +138,7 @@ def checked_words(name: str, words: Any, symbols: int) -> np.ndarray:
 
 
 def checked_length(length: int, *, at_least: int = 0) -> int:
-    """A word length."""
+    """Require a word length of at least `at_least`."""
     if length < at_least:
         raise argument_error("length", length, f"a whole number, at least {at_least}")
     return length

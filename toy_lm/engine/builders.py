@@ -14,10 +14,10 @@ from .automaton import ValidityAutomaton, checked_alphabet, checked_length, mini
 
 
 def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
-    r"""The words that a regular expression matches as a whole.
+    r"""Automaton of the words that a regular expression matches as a whole.
 
-    The syntax is automata-lib's: `*`, `+`, `?`, `{m,n}`, `|`, `&`, `^`, `.`, `[a-z]`; a backslash
-    takes a symbol literally, as in `\(`. Raises ValueError for other patterns or symbols.
+    The syntax is automata-lib's: `*`, `+`, `?`, `{m,n}`, `|`, `&`, `^`, `.`, `[a-z]`; a backslash makes a
+    symbol literal, as in `\(`. Raises ValueError for other patterns or symbols.
     """
     alphabet = checked_alphabet(alphabet)
     try:
@@ -30,9 +30,9 @@ def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
 def from_predicate(
     predicate: Callable[[str], bool], alphabet: Sequence[str], length: int, *, at_most: int = 2**20
 ) -> ValidityAutomaton:
-    """The words of exactly this length for which predicate(text) is true.
+    """Automaton of the words of exactly this length for which predicate(text) is true.
 
-    Every word of the length is asked. Raises ValueError if there are more than `at_most`.
+    The predicate is called for every word of the length. Raises ValueError for more than `at_most` words.
     """
     alphabet = checked_alphabet(alphabet)
     words = len(alphabet) ** checked_length(length)
@@ -47,7 +47,7 @@ def from_predicate(
 def counting(
     alphabet: Sequence[str], symbol: str, *, at_least: int = 0, at_most: int | None = None
 ) -> ValidityAutomaton:
-    """The words in which a symbol occurs between at_least and at_most times.
+    """Automaton of the words in which a symbol occurs between at_least and at_most times.
 
     Raises ValueError for a symbol outside the alphabet, or an empty range.
     """
@@ -63,9 +63,10 @@ def counting(
 
 
 def balanced(alphabet: Sequence[str], opening: str, closing: str, *, depth: int) -> ValidityAutomaton:
-    """The words whose brackets balance and nest at most `depth` deep (Dyck words); other symbols are neutral.
+    """Automaton of words whose brackets balance, nested at most `depth` deep (Dyck words); others are
+    neutral.
 
-    Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
+        Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
     """
     alphabet = checked_alphabet(alphabet)
     up, down = _position("opening", opening, alphabet), _position("closing", closing, alphabet)

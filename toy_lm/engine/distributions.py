@@ -1,7 +1,7 @@
-"""Distributions over words, of a bigram base and a verifier: chains on (state, last symbol).
+"""Distributions over words of a bigram base and a verifier, as chains on (state, last symbol).
 
-The filtered and the locally filtered model by one pass from the last symbol, divergences by one from the
-first. A divergence is a sum of non-negative divergences of next-symbol rows (chain rule), so that it is
+The filtered and the locally filtered model take one pass from the last symbol, divergences one from the
+first. By the chain rule a divergence is a sum of non-negative divergences of next-symbol rows, so it is
 accurate however small.
 """
 
@@ -18,7 +18,7 @@ from .automaton import ValidityAutomaton, checked_length
 from .markov import MarkovLM
 
 Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Rows of the base (contexts, V) and what follows each symbol -> the new rows, and what it hands back."""
+"""Maps the base's rows (contexts, V) and each symbol's future to the new rows and the value passed back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class TokenDistribution:
     steps: tuple[np.ndarray, ...]
 
     def course(self) -> Iterator[np.ndarray]:
-        """The probability of (state, context) before each step and after the last."""
+        """Probability of (state, context) before each step and after the last."""
         V = self.automaton.symbols
         probabilities = np.zeros(self.steps[0].shape[:2])
         probabilities[self.automaton.initial, 0] = 1.0
@@ -48,17 +48,17 @@ def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int)
 
 
 def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
-    """The filtered model p_* = a(. | Y1): the base given that the word is valid.
+    """Filtered policy p_* = a(. | Y1): the base given that the word is valid.
 
-    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
-    ones no mass. Source: dymetman2026binary.
+    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the
+        valid words no mass. Source: dymetman2026binary.
     """
     automaton.require_informative(length)
 
     def rule(rows: np.ndarray, ahead: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         joint = rows * ahead
         mass = joint.sum(axis=-1, keepdims=True)
-        # Long words have a small mass: only its ratios are handed on.
+        # Long words have a small mass, so only ratios of masses are passed back.
         return joint / np.where(mass > 0, mass, 1.0), mass[..., 0] / (mass.max() or 1.0)
 
     tokens, mass = _backward(base, automaton, length, automaton.accepting.astype(float), rule)
@@ -69,9 +69,9 @@ def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> To
 
 
 def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
-    """The base with only the symbols kept after which a valid word can still be completed.
+    """Locally filtered model: the base restricted to symbols after which a valid word can be completed.
 
-    What grammar-constrained decoding samples from. Where none can, the base's own rows.
+    This is the distribution of grammar-constrained decoding. Dead ends have the base's own rows.
     """
 
     def rule(rows: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,7 @@ def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) 
 
 
 def token_distribution_kl(policy: TokenDistribution, reference: TokenDistribution) -> float:
-    """KL(this || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
+    """KL(policy || reference) in nats over one automaton, by the chain rule; may be inf."""
     same = np.array_equal(policy.automaton.transitions, reference.automaton.transitions)
     if not same or len(policy.steps) != len(reference.steps):
         raise argument_error("reference", reference, "a distribution over the same automaton and length")
@@ -96,7 +96,7 @@ def token_distribution_kl(policy: TokenDistribution, reference: TokenDistributio
 
 
 def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Values:
-    """pi(Y1) = E_pi[v], the pass rate, of each model of the batch."""
+    """Pass rate E_pi[v] = pi(Y1) of each model of the batch."""
     _check(model, automaton, length)
     V = automaton.symbols
     value = np.broadcast_to(automaton.accepting[:, None], (*model.batch, automaton.states, V)).astype(float)
@@ -109,9 +109,9 @@ def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Val
 def _backward(
     base: MarkovLM, automaton: ValidityAutomaton, length: int, final: np.ndarray, rule: Rule
 ) -> tuple[TokenDistribution, float]:
-    """One pass from the last symbol: what follows each symbol, and by the rule the rows before it.
+    """Pass once from the last symbol to the first: the rule maps each symbol's future to the rows before it.
 
-    Also what is handed back at the beginning.
+    Returns the distribution and the value passed back at the beginning.
     """
     _check(base, automaton, length)
     if base.batch:

@@ -20,7 +20,7 @@ class MarkovLM:
     """A bigram model over V symbols, or a batch of them, by probabilities in float64.
 
     initial (*batch, V) is the first symbol's distribution, row s of transition (*batch, V, V) that of the
-    symbol after s. Raises ValueError for other shapes, or rows that are no distributions.
+    symbol after s. Raises ValueError for other shapes, or rows that are not distributions.
     """
 
     initial: np.ndarray
@@ -39,7 +39,7 @@ class MarkovLM:
 
     @classmethod
     def random(cls, vocabulary: int, *, batch: tuple[int, ...] = (), seed: Seed) -> "MarkovLM":
-        """A model whose rows are uniform on the simplex."""
+        """Draw a model whose rows are uniform on the simplex."""
         rng, V = np.random.default_rng(seed), vocabulary
         if V < 1:
             raise argument_error("vocabulary", V, "a whole number, at least 1")
@@ -48,16 +48,16 @@ class MarkovLM:
 
     @property
     def vocabulary(self) -> int:
-        """The number V of symbols."""
+        """Number V of symbols."""
         return self.initial.shape[-1]
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """The leading axes: one model each."""
+        """Leading axes, one model each."""
         return self.initial.shape[:-1]
 
     def step(self, t: int) -> Float[np.ndarray, "*batch contexts V"]:
-        """Probabilities of symbol t given the one before: one context at the first step, V at others."""
+        """Probabilities of symbol t given the previous one: one context at the first step, V at others."""
         return self.transition if t else self.initial[..., None, :]
 
     def log_prob(self, words: Int[np.ndarray, "*words length"]) -> Values:

@@ -1,6 +1,6 @@
 """Pass@1 up, Pass@k down, and what prevents it.
 
-Strategies that prompt types share, trained by exact gradients, and penalties that retain them.
+Types of prompts that share strategies, trained by exact gradients, and penalties that retain the strategies.
 
 Entries: `falling_pass_at_k`.
 """

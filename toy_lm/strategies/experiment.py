@@ -1,4 +1,4 @@
-"""The experiment: the methods, the sweep over conditioning and strength, and random tasks."""
+"""The strategies experiment: the methods, the sweep over conditioning and strength, and random tasks."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -19,16 +19,16 @@ from .results import KIND, PLACES, StrategiesConfig, findings
 from .task import random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
+# A divergence, its place, and the conditionings to try.
 _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
-"""A divergence, its place, and the conditionings to try."""
 
 
 def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
-    """One block without an anchor, and one for each divergence and place.
+    """Train one block without an anchor, and one for each divergence and place.
 
-    Matrices are [conditioning][strength]; the strengths are eta f''(1). coverage_step is when Pass@k fell,
-    meter_step, one matrix a threshold, when the excess KL had risen. Alphas other than the configured one are
-    tried at its conditioning only.
+    Matrices are [conditioning][strength]; strengths are eta f''(1). coverage_step is the step at which
+    Pass@k fell; meter_step, one matrix per threshold, the step at which the excess KL had risen. Alphas
+    other than the configured one are tried only at its conditioning.
     """
     jobs: list[_Job] = [(None, None, config.conditionings)]
     for place in PLACES:
@@ -39,7 +39,7 @@ def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
 
 
 def recorded_steps(steps: int) -> Int[np.ndarray, " times"]:
-    """0, 1, 2, ... and then steps about 4% apart, to the last: fine where collapse begins."""
+    """Steps 0, 1, 2, ... and then about 4% apart, to the last: fine where collapse begins."""
     spaced = np.geomspace(1, steps, 2 + int(np.log(steps) / np.log(1.04)))
     return np.unique(np.append(0, np.round(spaced).astype(int)))
 
@@ -84,7 +84,7 @@ class ComparedMethod(NamedTuple):
 
 
 def methods(config: StrategiesConfig) -> Iterator[ComparedMethod]:
-    """GRPO alone, then every direction at every place, all at the same strength eta f''(1)."""
+    """GRPO alone, then every direction at every place, all at equal strength eta f''(1)."""
     yield ComparedMethod("GRPO", None, 0.0)
     for place, everywhere in PLACES.items():
         for direction, divergence in config.divergences.items():
@@ -95,11 +95,11 @@ def methods(config: StrategiesConfig) -> Iterator[ComparedMethod]:
 
 
 def compare(config: StrategiesConfig, done: StageProgress) -> tuple[Row, list[Row]]:
-    """The measures of the base, and of each method at its end and along the steps that are kept.
+    """Measure the base, and each method at its end and at the recorded steps.
 
-    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
-    eta weighs the anchor, guarantee_margin is the least of easy_rate - guarantee over all steps, and a lead
-    says when the excess KL had risen by `rise` nats and when Pass@k had fallen.
+    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured
+    draws; eta weighs the anchor, guarantee_margin is the minimum of easy_rate - guarantee over all steps,
+    and a lead has the steps at which the excess KL had risen by `rise` nats and Pass@k had fallen.
     """
     rows = run_grid(partial(_method, config), list(methods(config)), done=done)
     measured = measure(config.task.base_distribution, config.task, config.coverage_draws)
@@ -133,7 +133,7 @@ def _score(config: StrategiesConfig, measured: Measures, outcomes: np.ndarray) -
 
 
 def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[Row]:
-    """GRPO and both directions of KL on D_pef, on random tasks: mean changes of Pass@1 and Pass@k.
+    """Changes of Pass@1 and Pass@k on random tasks, for GRPO and both directions of KL on D_pef.
 
     Each change is (mean, low, high) with its 95% interval; rise_and_fall is the share of tasks on which
     Pass@1 rises while Pass@k falls.
@@ -154,10 +154,10 @@ def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[
 
 
 def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
-    """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
+    """Train every method and the sweep by exact gradients; returns the record with all numbers and findings.
 
-    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)
-    is called as it goes. Source: ours, entries `falling_pass_at_k`, `frontier`, `forms_and_curvature`,
+    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total) is
+    called along the way. Source: ours, entries `falling_pass_at_k`, `frontier`, `forms_and_curvature`,
     `rehearsal_guarantee`.
     """
     integers("seed", seed, at_least=0)

@@ -1,4 +1,4 @@
-"""What the experiment is run with, and what it finds: values of a record, summaries, sentences and tables."""
+"""Configuration and findings of the strategies experiment: values of a record, sentences and tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,38 +29,29 @@ _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 class StrategiesConfig:
     """The task, the optimiser, the reference point and the sweeps around it.
 
-    Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its value
-    and what is allowed. Source: entries `forms_and_curvature`.
+    Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its
+    value and what is allowed. Source: entries `forms_and_curvature`.
     """
 
-    prompts: _Counts = (15, 10, 7, 7, 6, 5)
-    """How many prompts of each type there are: the easy one, then H_1, H_2, ..."""
-    base: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)
-    """The base's strategies."""
+    prompts: _Counts = (15, 10, 7, 7, 6, 5)  # Prompts of each type: the easy one, H_1, H_2, ...
+    base: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)  # The base's strategies.
     easy_rate: Rate = 0.97
     hard_rate: Rate = 0.4
     group: AtLeastTwo = 8
     learning_rate: Positive = 0.5
     steps: Count = 2000
+    # g, the weight of each type's own logits; 0 for fully shared strategies.
     conditioning: _Conditioning = 0.1
-    """g: how far each type's own logits act; 0 for fully shared strategies."""
-    strength: Positive = 1.0
-    """eta f''(1) of the anchors in the comparison of methods."""
-    alpha: Rate = 0.5
-    """The alpha-divergence of that comparison."""
+    strength: Positive = 1.0  # eta f''(1) of the anchors in the comparison of methods.
+    alpha: Rate = 0.5  # The alpha-divergence of that comparison.
     conditionings: Annotated[tuple[_Conditioning, ...], Filled] = (0.0, 0.03, 0.1, 0.3, 1.0)
     strengths: Strengths = _STRENGTHS
     alphas: Rates = (0.1, 0.25, 0.5, 0.75, 0.9)
-    draws: _Counts = _DRAWS
-    """The k of the pass@k curves."""
-    coverage_draws: Count = 16
-    """The k of the pass@k that stands for coverage everywhere else."""
-    rises: Strengths = (0.02, 0.05, 0.1, 0.2)
-    """Thresholds of the collapse meter, in nats of mean excess KL."""
-    fall: Rate = 0.05
-    """How far pass@k must fall below its highest value so far to count as fallen."""
-    random_tasks: AtLeastTwo = 100
-    """How many tasks with random weights, bases and skills the comparison is repeated on."""
+    draws: _Counts = _DRAWS  # k of the Pass@k curves.
+    coverage_draws: Count = 16  # k of the Pass@k that measures coverage elsewhere.
+    rises: Strengths = (0.02, 0.05, 0.1, 0.2)  # Thresholds of the collapse meter, in nats of mean excess KL.
+    fall: Rate = 0.05  # Drop from its maximum at which Pass@k counts as fallen.
+    random_tasks: AtLeastTwo = 100  # Tasks with random weights, bases and skills.
 
     def __post_init__(self) -> None:
         check(self)
@@ -76,7 +67,7 @@ class StrategiesConfig:
 
     @classmethod
     def quick(cls) -> "StrategiesConfig":
-        """The same task, fewer steps, and thin sweeps."""
+        """A run of the task with fewer steps and thin sweeps."""
         conditionings, strengths = (0.0, 0.1, 1.0), (0.01, 0.1, 1.0, 10.0)
         return cls(
             conditionings=conditionings, strengths=strengths, alphas=(0.5,), random_tasks=20, steps=800
@@ -84,7 +75,7 @@ class StrategiesConfig:
 
     @property
     def task(self) -> StrategiesTask:
-        """The prompt types, weighted by their share."""
+        """Task with the prompt types weighted by their share."""
         weights = np.array(self.prompts) / sum(self.prompts)
         return task(weights, np.array(self.base), easy_rate=self.easy_rate, hard_rate=self.hard_rate)
 
@@ -95,7 +86,7 @@ class StrategiesConfig:
 
     @property
     def divergences(self) -> dict[str, FDivergence]:
-        """The directions that are compared, from forward to reverse."""
+        """Compared directions, from forward to reverse."""
         forward = {"forward KL": FORWARD_KL, "JS": JENSEN_SHANNON}
         return forward | {"alpha": alpha_divergence(self.alpha), "reverse KL": REVERSE_KL}
 
@@ -103,16 +94,16 @@ class StrategiesConfig:
 KIND = "toy.strategies"
 
 PLACES = {"D_pef": False, "all prompts": True}
-"""Where an anchor may act, and whether that is everywhere."""
+"""Places of an anchor; does the anchor act on all prompts?"""
 
 
 def method(results: Mapping[str, Any], name: str) -> Row:
-    """The method of that name."""
+    """Results of the method of that name."""
     return next(row for row in results["methods"] if row["name"] == name)
 
 
 def swept(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
-    """The directions at the configured conditioning, a row a place, direction and strength."""
+    """Sweep at the configured conditioning, one row per place, direction and strength."""
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}
     frames = []
@@ -125,10 +116,10 @@ def swept(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
 
 
 def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
-    """What is `swept`, a row a place and strength, strengths rising.
+    """Pivot `swept` to one row per place and strength, strengths increasing.
 
-    Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
-    reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
+    Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k minus the
+        reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
     """
     rows = swept(config, sweep).pivot(index=["place", "strength"], columns="direction")
     rows["gap", ""] = rows["pass_at_k"]["forward KL"] - rows["pass_at_k"]["reverse KL"]
@@ -148,7 +139,7 @@ def meter_warnings(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warni
 
 
 def findings(config: StrategiesConfig, results: Mapping[str, Any]) -> list[str]:
-    """Training without and with an anchor, when the direction of its KL matters, random tasks, the meter."""
+    """Sentences about training with and without an anchor, the KL's direction, random tasks and the meter."""
     k = config.coverage_draws
     (base_1, base_k), (free_1, free_k), (held_1, held_k) = (
         [f"{row[name]:.3f}" for name in ("pass_at_1", "pass_at_k")]

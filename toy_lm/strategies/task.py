@@ -1,4 +1,4 @@
-"""The task, prompt types that share strategies, and a policy over these."""
+"""The task: types of prompts that share strategies, and a policy over the strategies."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from dph_theory.numeric.elementary import Values, logit
 from dph_theory.support.errors import argument_error
 
 EASY, ALL = slice(0, 1), slice(None)
-"""The easy type, which the base nearly always solves, so the prompts of D_pef; and all types."""
+"""The easy type, which the base nearly always solves (the prompts of D_pef); and all types."""
 
 
 class StrategiesTask(NamedTuple):
@@ -21,29 +21,27 @@ class StrategiesTask(NamedTuple):
     Leading axes are a batch of tasks.
     """
 
-    weights: Float[np.ndarray, "*batch types"]
-    """The share of each type among the prompts."""
-    base: Float[np.ndarray, "*batch strategies"]
-    """The base's strategies, the same for every type."""
+    weights: Float[np.ndarray, "*batch types"]  # Share of each type among the prompts.
+    base: Float[np.ndarray, "*batch strategies"]  # The base's strategies, shared by all types.
     easy_rate: float
+    # Initial pass rate of strategy j on H_j; this skill is learnt.
     hard_rate: Float[np.ndarray, "*batch strategies"]
-    """The rate at which strategy j starts to pass on H_j; this skill is learnt."""
 
     @property
     def valid(self) -> Bool[np.ndarray, " outcomes"]:
-        """The verifier on outcomes."""
+        """Mask of the outcomes that pass."""
         return np.repeat([False, True], self.base.shape[-1])
 
     @property
     def base_distribution(self) -> Float[np.ndarray, "*batch types outcomes"]:
-        """The base's probabilities of outcomes on each type."""
+        """Base probabilities of outcomes on each type."""
         passes = success_rates(self.hard_rate, self.easy_rate)
         base = self.base[..., None, :]
         return np.concatenate([base * (1 - passes), base * passes], axis=-1)
 
 
 def success_rates(skill: np.ndarray, easy_rate: float) -> Float[np.ndarray, "*batch types strategies"]:
-    """The rate at which each strategy passes on each type: easy_rate, then the skills (..., S) diagonally."""
+    """Pass rate of each strategy on each type: easy_rate, then the skills (..., S) diagonally."""
     hard = skill[..., None, :] * np.eye(skill.shape[-1])
     return np.concatenate([np.full_like(hard[..., :1, :], easy_rate), hard], axis=-2)
 
@@ -51,9 +49,9 @@ def success_rates(skill: np.ndarray, easy_rate: float) -> Float[np.ndarray, "*ba
 def task(
     weights: np.ndarray, base: np.ndarray, *, easy_rate: float, hard_rate: np.ndarray | float
 ) -> StrategiesTask:
-    """A validated task: weights (..., 1 + S) and base (..., S) sum to one, rates lie in (0, 1).
+    """Build a validated task: weights (..., 1 + S) and base (..., S) sum to one, rates lie in (0, 1).
 
-    Raises ValueError that names what is wrong. Source: ours, entries `falling_pass_at_k`.
+    Raises ValueError that names the bad argument. Source: ours, entries `falling_pass_at_k`.
     """
     weights, base = distribution("weights", weights), distribution("base", base)
     if weights.shape[-1] != base.shape[-1] + 1:
@@ -67,34 +65,32 @@ def task(
 
 
 def random_tasks(count: int, strategies: int, easy_rate: float, rng: np.random.Generator) -> StrategiesTask:
-    """Tasks with weights and base uniform on their simplices and starting skills uniform in (.1, .9)."""
+    """Draw tasks with weights and base uniform on their simplices and initial skills uniform in (.1, .9)."""
     weights, base = (rng.dirichlet(np.ones(size), count) for size in (strategies + 1, strategies))
     hard_rate = rng.uniform(0.1, 0.9, (count, strategies))
     return task(weights, base, easy_rate=easy_rate, hard_rate=hard_rate)
 
 
 class StrategiesPolicy(NamedTuple):
-    """The trained parameters, one policy a batch entry."""
+    """Trained parameters, one policy per batch entry."""
 
-    theta: Float[np.ndarray, "*batch strategies"]
-    """Logits that all types share."""
+    theta: Float[np.ndarray, "*batch strategies"]  # Logits that all types share.
+    # Each type's own logits, which act through the conditioning g.
     phi: Float[np.ndarray, "*batch types strategies"]
-    """Logits of each type's own, which act only through the conditioning g."""
-    skill: Float[np.ndarray, "*batch strategies"]
-    """Log odds that strategy j passes on H_j."""
+    skill: Float[np.ndarray, "*batch strategies"]  # Log odds that strategy j passes on H_j.
 
 
 class PolicyOutcomes(NamedTuple):
-    """What a policy does on each type of prompt."""
+    """Outcome probabilities of a policy on each type of prompt."""
 
     outcomes: Float[np.ndarray, "*batch types outcomes"]
     log_ratio: Float[np.ndarray, "*batch types outcomes"]
-    """log(pi/base), formed from logarithms; 0 for outcomes that are impossible under both."""
+    """log(pi/base), computed from logarithms; 0 for outcomes that are impossible under both."""
 
 
 def pass_rates(outcomes: Float[np.ndarray, "*batch outcomes"]) -> Values:
-    """The mass of the passes, the second half of the outcomes."""
-    # Rounding may lift a sum of masses an ulp above one.
+    """Mass of the passes, the second half of the outcomes."""
+    # Rounding may push a sum of masses an ulp above one.
     return np.minimum(outcomes[..., outcomes.shape[-1] // 2 :].sum(axis=-1), 1.0)
 
 
@@ -111,14 +107,14 @@ def start(task: StrategiesTask, shape: tuple[int, ...]) -> StrategiesPolicy:
 def policy_outcomes(
     policy: StrategiesPolicy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]
 ) -> PolicyOutcomes:
-    """The outcomes' probabilities on each type, and log ratio to the base's; g is `conditioning`."""
+    """Outcome probabilities on each type, and log-ratio to the base's; g is `conditioning`."""
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     moved = log_pi - np.log(task.base)[..., None, :]
     first = logit(task.hard_rate)
     failing, passing = (
-        # None on the easy type, whose rate stays.
+        # None on the easy type, whose rate is constant.
         moved + success_rates(log_expit(sign * policy.skill) - log_expit(sign * first), 0.0)
         for sign in (-1, 1)
     )
@@ -132,10 +128,10 @@ def policy_outcomes(
 def step_along(
     policy: StrategiesPolicy, gradient: np.ndarray, conditioning: np.ndarray, size: float
 ) -> StrategiesPolicy:
-    """One step of that size along a gradient given in the logits of the outcomes, P_y (F_y - E_P F).
+    """Step of length `size` along a gradient in the logits of the outcomes, P_y (F_y - E_P F).
 
-    The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the chain
-    rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
+    The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the
+    chain rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
     """
     failed, passed = np.split(gradient, 2, axis=-1)
     strategy = failed + passed

@@ -1,4 +1,4 @@
-"""Exact training of a shared policy: GRPO's gradient, stable steps, and what is measured on the way."""
+"""Exact training of a shared policy: GRPO's gradient, stable steps, and measures along the way."""
 
 from typing import NamedTuple
 
@@ -18,16 +18,15 @@ from .task import ALL, EASY, PolicyOutcomes, StrategiesTask, pass_rates, policy_
 
 
 class Measures(NamedTuple):
-    """Per policy, averaged over prompts unless it says the easy type."""
+    """Measures per policy, averaged over prompts except for the fields `easy_...`."""
 
     pass_at_1: Values
     pass_at_k: Values
     excess_kl: Values
-    easy_entropy: Values
-    """The entropy of the strategies used on the easy type, in nats."""
+    easy_entropy: Values  # Entropy of the strategies on the easy type, in nats.
     easy_rate: Values
     guarantee: Values
-    """exp(-KL(p_* || pi)) on the easy type, the least pass rate that the rehearsal loss vouches for."""
+    """Guaranteed pass rate exp(-KL(p_* || pi)) of the rehearsal loss, on the easy type."""
 
 
 def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarray) -> Values:
@@ -38,7 +37,7 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
-    """All measures of policies, from their probabilities of outcomes."""
+    """Measure policies from their probabilities of outcomes."""
     easy, retained = outcomes[..., 0, :], retained_of_base(outcomes, task.base_distribution, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(
@@ -54,13 +53,13 @@ def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: Strategi
 def largest_strength(
     task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"], types: slice, learning_rate: float
 ) -> Values:
-    """The strength eta f''(1) above which steps of that learning rate oscillate about the base.
+    """Strength eta f''(1) above which steps of that learning rate oscillate about the base.
 
-    Near the base eta sum_t w_t D_f is eta f''(1)/2 times a quadratic form, the Fisher information F over the
-    anchored types, and a step multiplies the distance by 1 - r eta f''(1) lambda: it shrinks iff
-    eta f''(1) < 2/(r lambda_max). At the base F has two blocks, since a skill's score has mean 0 given the
-    strategy: w_t base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of
-    sum_t w_t (1, g e_t)(1, g e_t)' with diag(base) - base base', whose largest eigenvalues multiply.
+    Near the base eta sum_t w_t D_f is eta f''(1)/2 times a quadratic form, the Fisher information F over
+    the anchored types, and a step multiplies the distance by 1 - r eta f''(1) lambda: it shrinks iff eta
+    f''(1) < 2/(r lambda_max). At the base F has two blocks, because a skill's score has mean 0 given the
+    strategy: w_t base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of sum_t
+    w_t (1, g e_t)(1, g e_t)' with diag(base) - base base', whose largest eigenvalues multiply.
     conditioning is g, of the batch's shape, which is the result's. Source: ours, entries
     `forms_and_curvature`.
     """
@@ -78,14 +77,14 @@ def largest_strength(
 
 
 class Anchor(NamedTuple):
-    """What regularises the policy to the base: D_f(pi || base) on the prompts of D_pef, or on all of them."""
+    """Regulariser to the base: D_f(pi || base) on the prompts of D_pef, or on all prompts."""
 
     divergence: FDivergence
     everywhere: bool
 
     @property
     def types(self) -> slice:
-        """The types of prompts on which it acts."""
+        """Types of prompts on which the anchor acts."""
         return ALL if self.everywhere else EASY
 
 
@@ -105,11 +104,11 @@ def train(
     optimiser: Optimiser,
     recorded: Int[np.ndarray, " times"],
 ) -> Float[np.ndarray, "times *batch types outcomes"]:
-    """Train policies from the base: their probabilities of outcomes at the steps `recorded`, rising from 0.
+    """Train policies from the base; returns outcome probabilities at the steps `recorded`, increasing from 0.
 
-    eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
-    term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large
-    that the steps would overshoot (`largest_strength`).
+    eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each
+    type's term, and its anchor, is weighted by its share of the prompts. Raises ValueError for an eta at
+    which steps would overshoot (`largest_strength`).
     """
     if anchor is not None:
         most = largest_strength(task, conditioning, anchor.types, optimiser.learning_rate)
@@ -133,10 +132,10 @@ def train(
 def reward_gradient(
     current: PolicyOutcomes, task: StrategiesTask, group: int
 ) -> Float[np.ndarray, "*batch types outcomes"]:
-    """The reward's gradient in the logits of the outcomes, w_t alpha_G(p_t) P_y (v_y - p_t).
+    """Gradient of the reward in the logits of the outcomes, w_t alpha_G(p_t) P_y (v_y - p_t).
 
-    alpha_G is that of rewards over the population std of their group. Entries: `group_advantages`; the
-    advantage: shao2024grpo.
+    alpha_G is the weight of rewards over the population std of their group. Entries: `group_advantages`;
+        the advantage: shao2024grpo.
     """
     p = pass_rates(current.outcomes)
     gain = task.weights * group_weight(group, p, "population_std")
@@ -146,9 +145,9 @@ def reward_gradient(
 def anchor_gradient(
     current: PolicyOutcomes, task: StrategiesTask, anchor: Anchor
 ) -> Float[np.ndarray, "*batch types outcomes"]:
-    """The gradient w_t P_y (f'(u_y) - E f'(u)) of the divergence, on the types where the anchor acts."""
+    """Gradient w_t P_y (f'(u_y) - E f'(u)) of the divergence, on the types where the anchor acts."""
     types = anchor.types
     pi, base = current.outcomes[..., types, :], task.base_distribution[..., types, :]
-    # P f'(u) = base u f'(u), and u f'(u) is the slope of f in log u; what is impossible has base 0.
+    # P f'(u) = base u f'(u), where u f'(u) is the slope of f in log u; impossible outcomes have base 0.
     slope = base * anchor.divergence.on_log_ratio(current.log_ratio[..., types, :]).derivative
     return task.weights[..., types, None] * (slope - pi * slope.sum(axis=-1, keepdims=True))

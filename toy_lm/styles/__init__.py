@@ -1,6 +1,7 @@
 """A tiny transformer, every method, its styles.
 
-Trained for real, with five styles and binary rewards: which losses retain the styles of answering.
+A transformer is trained on additions with five styles and binary rewards, to show which losses retain the
+styles of answering.
 """
 
 import lazy_loader

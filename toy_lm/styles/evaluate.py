@@ -14,39 +14,37 @@ from ..measure import Retained, retained_of_base
 from .tasks import STYLES, StylesTask
 from .transformer import ResponseDistribution
 
-KS = tuple(2**power for power in range(9))
-"""The k of Pass@k: 1, 2, 4, ..., 256."""
+KS = tuple(2**power for power in range(9))  # k of Pass@k: 1, 2, 4, ..., 256.
 STYLE_SAMPLES = 32
-SOLVED_K, SOLVED = 16, 0.9
-"""A prompt counts as solved where Pass@16 is at least 0.9."""
+SOLVED_K, SOLVED = 16, 0.9  # A prompt is solved if Pass@16 is at least 0.9.
 
 
 class Yardstick(NamedTuple):
-    """What policies are measured against: the base's probabilities on some prompts, and what these accept."""
+    """Reference for measuring policies: the base on some prompts, and their accepted outcomes."""
 
     base: Float[np.ndarray, "prompts outcomes"]
     valid: Bool[np.ndarray, "prompts outcomes"]
     prompts: torch.Tensor
 
     def probabilities(self, policy: ResponseDistribution) -> Float[np.ndarray, "prompts outcomes"]:
-        """A policy's probabilities on these prompts."""
+        """Probabilities of a policy on these prompts."""
         return policy.joint()[self.prompts].exp().numpy()
 
     def retained(self, policy: ResponseDistribution) -> Retained:
-        """What a policy retains of the base on each of these prompts."""
+        """Compare a policy with the base on each of these prompts."""
         return retained_of_base(self.probabilities(policy), self.base, self.valid)
 
 
 def yardstick(base: ResponseDistribution, task: StylesTask, prompts: torch.Tensor) -> Yardstick:
-    """The yardstick of the prompts with these indices."""
+    """Build the yardstick of the prompts with these indices."""
     return Yardstick(base.joint()[prompts].exp().numpy(), task.valid[prompts].numpy(), prompts)
 
 
 def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
     """One point of a training curve, exact means over prompts.
 
-    Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its
-    guarantee exp(-KL(p_* || pi)) and their least difference. Source: ours, entries `frontier`,
+    Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its guarantee
+    exp(-KL(p_* || pi)) and their minimal difference. Source: ours, entries `frontier`,
     `rehearsal_guarantee`.
     """
     on_trained, on_rehearsed = train.retained(policy), rehearsed.retained(policy)
@@ -62,10 +60,10 @@ def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardst
 
 
 def at_the_end(policy: ResponseDistribution, by: Yardstick) -> Row:
-    """Pass@k for k in KS, styles over 32 samples, and which prompts are still solved or newly solved.
+    """Pass@k for k in KS, styles over 32 samples, and the shares of prompts still solved and newly solved.
 
-    `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
-    neither is said where there are none. See SOLVED.
+    `retention` is the share solved among the prompts that the base solves, `exploration` among the
+    others; each is omitted if there are no such prompts. See SOLVED.
     """
     end, base = by.retained(policy), retained_of_base(by.base, by.base, by.valid)
     solved, before = (exact_pass_at_k(one.rate, SOLVED_K) >= SOLVED for one in (end, base))
@@ -85,5 +83,5 @@ def at_the_end(policy: ResponseDistribution, by: Yardstick) -> Row:
 
 
 def styles(policy: Float[np.ndarray, "prompts outcomes"]) -> Float[np.ndarray, "prompts styles"]:
-    """The probabilities of the style alone."""
+    """Probabilities of the style alone."""
     return policy.reshape(len(policy), STYLES, -1).sum(axis=2)

@@ -1,4 +1,4 @@
-"""The experiment: every method from the same bases; finished runs are stored."""
+"""The styles experiment: every method from the same bases; finished runs are stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,7 +24,7 @@ from .transformer import Transformer, exact_distribution, pass_rates
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """Everything that determines a training's numbers; it is measured after every `every` updates."""
+    """Everything that determines a training's numbers; measurements follow every `every` updates."""
 
     variant: Variant
     seed: int
@@ -34,7 +34,7 @@ class TrainingJob:
 
 
 def run_one(job: TrainingJob) -> Row:
-    """Train, and measure exactly: the `base` that it starts from, and the `run`, its curve and its end."""
+    """Train, and measure exactly: the `base` at the start, and the `run` with its curve and its end."""
     with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_distribution(base, task.prompts)
@@ -70,23 +70,23 @@ _CURVE = ("update", "pass_at_8", "pass_at_16", "excess")
 
 @lru_cache(maxsize=1)
 def _base(settings: TrainingSettings, seed: int) -> tuple[StylesTask, Transformer]:
-    """All methods of a seed start from one base; jobs come seed by seed, so one at a time is kept."""
+    """Build the base shared by all methods of a seed; jobs are ordered by seed, so one base is cached."""
     task = make_task(seed)
     return task, pretrain(task, settings, seed=seed)
 
 
 _ANCHORED = ("RKL", "DPH-F", "DPH-JS", "DPH-alpha", "reverse")
-"""The methods whose anchors are compared at equal strength eta f''(1)."""
+"""Methods whose anchors are compared at equal strength eta f''(1)."""
 
 STAGE = "trainings"
 
 
 @dataclass(frozen=True)
 class StylesConfig:
-    """What is trained, and how long; the defaults are the full experiment.
+    """Methods and sizes of the experiment; the defaults are the full one.
 
     `methods` start from `seeds` bases each, anchored ones at `strength` (GRPO at its published one), KL
-    control at every target in `mus`, alpha-DPG at `alpha`. On the first base alone: anchored methods at
+    control at every target in `mus`, alpha-DPG at `alpha`. Only on the first base: anchored methods at
     `strengths`, anchors on all prompts at `place_strengths`, and `long_methods` for `long_updates`.
     Raises ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
     """
@@ -107,7 +107,7 @@ class StylesConfig:
 
     @classmethod
     def quick(cls) -> "StylesConfig":
-        """One base, without an anchor and with one, in a few seconds."""
+        """One base, with and without an anchor, in a few seconds."""
         return cls(
             methods=("DAPO", "DPH-F"),
             seeds=1,
@@ -129,7 +129,7 @@ class StylesConfig:
                 raise argument_error(name, getattr(self, name), f"whole rounds of {size} minibatches")
 
     def variants(self, method: str) -> list[Variant]:
-        """The method as the comparison has it."""
+        """Variants of the method in the comparison."""
         if method == KL_CONTROL.name:
             return [Variant(method, mu=mu) for mu in self.mus]
         if method == ALPHA_DPG.name:
@@ -162,13 +162,13 @@ def run(
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.
 
-    `progress(STAGE, done, total)` is called as runs finish. With a folder, made if need be, finished runs are
-    kept there and not redone. Same seed, same numbers, however many workers.
-    Raises ValueError for a negative seed, and for a file in the folder that is no run.
+    `progress(STAGE, done, total)` is called as runs finish. With a folder, created if necessary, finished
+    runs are stored there and not repeated. A seed gives the same numbers with any number of workers.
+    Raises ValueError for a negative seed, and for a file in the folder that is not a run.
     """
     integers("seed", seed, at_least=0)
     groups = config.jobs(seed)
-    # Seed by seed, so that a worker makes each base once.
+    # Seed by seed, so that a worker builds each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
     store, done = None if folder is None else Path(folder), partial(progress, STAGE)
     rows = run_grid(run_one, jobs, done=done, workers=config.workers, folder=store)
@@ -178,7 +178,7 @@ def run(
 
 
 def _results(groups: Mapping[str, Sequence[TrainingJob]], rows: Mapping[TrainingJob, Row]) -> Row:
-    """The bases, one a seed, and the runs, each with the questions it answers."""
+    """The bases, one per seed, and the runs, each with the questions it answers."""
     bases, runs = {job.seed: row["base"] for job, row in rows.items()}, []
     for job, row in rows.items():
         runs.append(row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]})

@@ -1,4 +1,4 @@
-"""What is said of the experiment's rows, as they are stored: summaries, sentences and tables."""
+"""Summaries, sentences and tables of the styles experiment's stored rows."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -15,10 +15,8 @@ from dph_theory.support.table import Table
 KIND = "toy.styles"
 Split: TypeAlias = Literal["train", "held_out"]
 
-FALL = 0.05
-"""How far Pass@16 on the training prompts must fall from its highest to count as fallen."""
-RISES = (0.1, 0.25, 0.5)
-"""How far the excess KL must rise, in nats, to count as a warning."""
+FALL = 0.05  # Drop of Pass@16 on training prompts from its maximum that counts as a fall.
+RISES = (0.1, 0.25, 0.5)  # Rise of the excess KL, in nats, that counts as a warning.
 
 _MEANS = {"style_entropy": "style entropy", "distinct_styles": "styles in 32", "excess": "excess KL"}
 _COLUMNS: Mapping[Any, str] = {
@@ -30,7 +28,7 @@ _COLUMNS: Mapping[Any, str] = {
 
 
 def models(results: Mapping[str, Any]) -> pd.DataFrame:
-    """A row a model and split, the bases first, Pass@k under its k; whether it is of the comparison."""
+    """Data frame with a row per model and split, bases first, Pass@k under k, and a comparison flag."""
     bases = [base | {"label": "base", "name": "base", "groups": ["main"]} for base in results["bases"]]
     rows = []
     for model in [*bases, *results["runs"]]:
@@ -42,10 +40,10 @@ def models(results: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Estimate]]:
-    """By label, the base first: means over seeds with 95% intervals, without what no seed has.
+    """Means over seeds with 95% intervals by label, the base first, without values that no seed has.
 
-    Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration; see
-    `toy_lm.styles.evaluate.at_the_end`.
+    Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration;
+    see `toy_lm.styles.evaluate.at_the_end`.
     """
     rows = models(results)
     rows = rows[rows.main & (rows.split == split)]
@@ -61,7 +59,7 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Esti
 
 
 def warnings(results: Mapping[str, Any]) -> list[Warnings]:
-    """The meter at each of RISES, run by run of the comparison: when it warned and when Pass@16 fell."""
+    """Steps of the meter's warning and of the fall of Pass@16, for each of RISES and compared run."""
     runs = [run["curve"] for run in results["runs"] if "main" in run["groups"]]
     curves = [[np.array(run[name]) for name in ("update", "excess", "pass_at_16")] for run in runs]
     timed = partial(lead_time, fall=FALL)
@@ -69,7 +67,7 @@ def warnings(results: Mapping[str, Any]) -> list[Warnings]:
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
-    """Which method keeps the most and the least on training prompts, what others gain, and the meter."""
+    """Sentences about the most and the least retaining method, the gains of others, and the meter."""
     base, *methods = scores(results, "train").items()
     best, worst = (choose(methods, key=lambda m: m[1][16].value) for choose in (max, min))
     held_base, *held_out = (score[16].value for score in scores(results, "held_out").values())

@@ -1,4 +1,4 @@
-"""Samples with their rewards and log-probabilities: what is explored, and what is rehearsed."""
+"""Samples with their rewards and log-probabilities, for exploration and for rehearsal."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ from .transformer import ResponseDistribution
 
 
 class Samples(NamedTuple):
-    """Responses, one a row: to which prompt, log-probabilities when drawn and under the base, the reward."""
+    """Responses, one per row: prompt, log-probabilities when drawn and under the base, reward."""
 
     prompts: Int[Tensor, " rows"]
     responses: Int[Tensor, "rows 3"]
@@ -24,7 +24,7 @@ class Samples(NamedTuple):
     valid: Bool[Tensor, " rows"]
 
     def at(self, rows: Tensor) -> "Samples":
-        """The rows of an index or a mask."""
+        """Select the rows of an index or a mask."""
         return Samples(*(column[rows] for column in self))
 
     def in_groups(
@@ -36,7 +36,7 @@ class Samples(NamedTuple):
 
 
 AnchorSampler: TypeAlias = Callable[[ResponseDistribution], Samples | None]
-"""From the policy's probabilities, the samples on which an update is anchored; None for those it explores."""
+"""Maps the policy's probabilities to the samples that anchor an update; None for the explored samples."""
 
 
 def draw(
@@ -46,8 +46,8 @@ def draw(
     prompts: Int[Tensor, " rows"],
     generator: torch.Generator,
 ) -> Samples:
-    """One sample of the policy for each prompt index given, repeated as often as samples are wanted."""
-    # The inverse of the distribution function, an order faster here than drawing one of many categories.
+    """Draw one sample of the policy for each prompt index, which may be repeated."""
+    # Inverting the distribution function is ten times as fast here as categorical sampling.
     reached = policy.joint().exp().cumsum(dim=1)[prompts]
     level = torch.rand(len(prompts), 1, dtype=reached.dtype, generator=generator) * reached[:, -1:]
     outcomes = torch.searchsorted(reached, level, right=True)[:, 0]
@@ -66,8 +66,8 @@ def presample(
 ) -> tuple[Int[Tensor, " rehearsed"], Samples]:
     """Return D_pef, the prompts whose pre-samples are all correct, and the base's correct samples on D_pef.
 
-    These samples are drawn afresh, since the pre-samples that chose the prompts are correct by choice.
-    Raises ValueError if no prompt passes. Source: li2025choice.
+    These samples are drawn afresh, because the pre-samples that selected the prompts are correct by
+    selection. Raises ValueError if no prompt passes. Source: li2025choice.
     """
     generator = stream(seed, "presample")
     tried = draw(reference, reference, task, task.train.repeat_interleave(presamples), generator)
@@ -80,6 +80,6 @@ def presample(
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:
-    """The random numbers of one purpose, so that drawing more for one leaves the others as they are."""
+    """Random generator of one purpose, so that more draws for one purpose do not change the others."""
     words = np.random.SeedSequence([seed, *purpose.encode()]).generate_state(2, np.uint64)
     return torch.Generator().manual_seed(int(words[0] >> 1))

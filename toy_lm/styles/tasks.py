@@ -2,8 +2,8 @@
 
 A prompt is (a, b), a response (style, tens, ones). The verifier accepts a response whose digits are those of
 a + b and whose style the prompt accepts: every style on easy prompts, on the others only the one that a
-seeded hash of the prompt assigns. No model can infer the style, so only one that keeps all of them solves
-all prompts.
+seeded hash of the prompt assigns. No model can infer the style, so only a model that retains all styles
+solves all prompts.
 """
 
 import hashlib
@@ -13,16 +13,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-STYLES, DIGITS = 5, 10
-"""All responses (style, tens, ones) are outcomes, incorrect ones too, of index 100 style + 10 tens + ones."""
+STYLES, DIGITS = 5, 10  # Outcome 100 style + 10 tens + ones, also incorrect ones.
 OPERANDS = 16
-EASY, HELD_OUT = 0.4, 0.25
-"""The shares of the prompts that accept every style, and of those that are not trained on."""
+EASY, HELD_OUT = 0.4, 0.25  # Shares of easy prompts and of held-out prompts.
 
 
 @dataclass(frozen=True)
 class StylesTask:
-    """Prompts, what each accepts, and which are trained on."""
+    """Prompts, the styles and sums that each accepts, and the training split."""
 
     prompts: Int[Tensor, "prompts 2"]
     accepted: Bool[Tensor, "prompts styles"]
@@ -32,7 +30,7 @@ class StylesTask:
 
 
 def make_task(seed: int) -> StylesTask:
-    """The task of a seed over all OPERANDS^2 prompts."""
+    """Task of a seed over all OPERANDS^2 prompts."""
     prompts = [(a, b) for a in range(OPERANDS) for b in range(OPERANDS)]
     tested = round(HELD_OUT * len(prompts))
     rank = {purpose: _ranks(seed, purpose, prompts) for purpose in ("easy", "split")}
@@ -51,7 +49,7 @@ def make_task(seed: int) -> StylesTask:
 
 
 def tokens_of(outcomes: Int[Tensor, "*batch"]) -> Int[Tensor, "*batch 3"]:
-    """The response (style, tens, ones) of each outcome index."""
+    """Response (style, tens, ones) of each outcome index."""
     digits = DIGITS * DIGITS
     return torch.stack([outcomes // digits, outcomes // DIGITS % DIGITS, outcomes % DIGITS], dim=-1)
 
@@ -62,6 +60,6 @@ def _hash(seed: int, purpose: str, prompt: tuple[int, int]) -> int:
 
 
 def _ranks(seed: int, purpose: str, prompts: list[tuple[int, int]]) -> Int[Tensor, " prompts"]:
-    """Each prompt's place in the order of its hash: a random order that is the same everywhere."""
+    """Rank of each prompt by its hash: a random order that is equal on all machines."""
     order = sorted(range(len(prompts)), key=lambda i: _hash(seed, purpose, prompts[i]))
     return torch.tensor(order).argsort()

@@ -1,4 +1,4 @@
-"""The methods that are compared, and their training."""
+"""The compared methods, and their training."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ from .tasks import DIGITS, STYLES, StylesTask, tokens_of
 from .transformer import ResponseDistribution, Transformer, exact_distribution, pass_rates, token_log_probs
 
 PLACES = ("explored", "rehearsed", "all")
-"""Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
+"""Prompts of an anchor: the explored samples, the rehearsed prompts D_pef, or all prompts."""
 
 KL_CONTROL = in_the_toy(TARGETED["KL-control-sequence"], "KL control")
 ALPHA_DPG = in_the_toy(TARGETED["alpha-DPG"], "alpha-DPG")
@@ -32,17 +32,17 @@ ALPHA_DPG = in_the_toy(TARGETED["alpha-DPG"], "alpha-DPG")
 TRAINABLE: Mapping[str, Method] = MappingProxyType(
     {method.name: method for method in (*METHODS.values(), TARGETED["reverse"], KL_CONTROL, ALPHA_DPG)}
 )
-"""All methods that can be trained, by name, with the coefficients that a variant may replace."""
+"""All trainable methods by name, with the coefficients that a variant may replace."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One thing to train: a method's name and what is varied about it.
+    """One training: a method's name and its varied settings.
 
-    strength: the coefficient of the anchor times its curvature f''(1), by which divergences compare
-    fairly; None keeps the method's own. place: see PLACES; None is the method's own. mu: the
-    mean pass rate that is KL control's target. alpha: of alpha-DPG.
-    Raises ValueError for unknown names and places, and settings that the method does not have or lacks.
+    strength: the anchor's coefficient times its curvature f''(1), by which divergences compare fairly;
+        None for the method's own. place: see PLACES; None for the method's own. mu: the mean pass rate
+        that KL control targets. alpha: of alpha-DPG. Raises ValueError for unknown names and places, and
+        settings that the method does not have or lacks.
     """
 
     name: str
@@ -71,13 +71,13 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """The method, its setting and its place in a few characters, unique among variants."""
+        """Short name of method, setting and place, unique among variants."""
         settings = {"": self.strength, "mu=": self.mu, "alpha=": self.alpha}
         words = [f"{name}{value:g}" for name, value in settings.items() if value is not None]
         return " ".join([self.name, *words, *(["all"] if self.place == "all" else [])])
 
     def method(self, base_rates: Scalars) -> Method:
-        """The method with its coefficients set; KL control's beta from mu and the base rates."""
+        """The method with its coefficients set; KL control's beta follows from mu and the base rates."""
         method, strength = TRAINABLE[self.name], self.strength
         if self.mu is not None:
             strength = float(beta_for_mean_pass_rate(base_rates, self.mu))
@@ -90,7 +90,7 @@ class Variant:
 
 
 def coefficient(method: Method) -> float | None:
-    """What multiplies the method's anchor in the loss, or in the reward; None without an anchor."""
+    """Factor of the method's anchor in the loss or the reward; None without an anchor."""
     if method.rehearsal is not None:
         return method.rehearsal.eta
     return None if method.penalty is None else method.penalty.coefficient
@@ -125,11 +125,12 @@ class TrainingSettings:
 
 
 def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Transformer:
-    """The base: supervised on correct sums, in styles drawn by their shares whatever the prompt accepts.
+    """Train the base by supervision on correct sums, in styles drawn by their shares whatever the prompt
+    accepts.
 
-    Stops at the first check, every `check` updates, that finds the exact pass rate of the training prompts at
-    `base_pass` or above, so that bases of all seeds are alike.
-    Raises ValueError where `base_updates` do not reach it.
+        Training stops at the first check, every `check` updates, at which the exact pass rate of the training
+        prompts is at least `base_pass`, so that the bases of all seeds are comparable. Raises ValueError if
+        `base_updates` do not reach it.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -159,11 +160,12 @@ def train(
     updates: int,
     seed: int,
 ) -> Iterator[tuple[int, ResponseDistribution]]:
-    """Reinforcement learning from the base: the updates made, and the policy's exact probabilities then.
+    """Train by reinforcement from the base; yields the number of updates and the policy's exact
+    probabilities.
 
-    A round draws a group for each training prompt, then makes one update for each minibatch of groups. They
-    come before every round, of the prompts trained on (see `distribution_where_trained`), and at the end, of
-    all. Raises ValueError unless the updates fill whole rounds.
+        A round draws a group for each training prompt, then makes one update for each minibatch of groups.
+        Probabilities come before every round, for the training prompts (see `distribution_where_trained`),
+        and at the end, for all. Raises ValueError unless the updates fill whole rounds.
     """
     if updates < 0 or updates % settings.minibatches:
         raise argument_error("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
@@ -188,13 +190,13 @@ def train(
             rows = part.flatten()
             rows = rows[trained[rows]]
             loss = objective(model, task, method, samples.at(rows), advantages[rows], anchors(policy))
-            # Adam's first steps have full length whatever the gradient, and would wreck the base.
+            # Adam's first steps have full length whatever the gradient, and would destroy the base.
             optimiser.param_groups[0]["lr"] = settings.rate * min(1, step / settings.warm_up)
             descend(optimiser, loss, settings.clip_norm)
 
 
 def distribution_where_trained(model: Transformer, task: StylesTask) -> ResponseDistribution:
-    """The model's exact probabilities on the prompts trained on, nan on the others, not computed."""
+    """Exact probabilities on the training prompts, nan on the others."""
     return exact_distribution(model, task.prompts[task.train]).among(task.train, len(task.prompts))
 
 
@@ -207,10 +209,10 @@ def anchoring(
     *,
     seed: int,
 ) -> AnchorSampler:
-    """From where an update takes the samples on which the policy is regularised to the base; see PLACES.
+    """Build the source of samples on which an update is regularised to the base; see PLACES.
 
-    A rehearsal draws from a store of the base's samples: the correct ones on D_pef, or all on all prompts. A
-    penalty has the policy answer the same prompts anew.
+    A rehearsal draws from stored base samples: correct ones on D_pef, or all samples on all prompts. A
+        penalty has the policy answer the same prompts anew.
     """
     if variant.place == "explored":
         return lambda policy: None
@@ -230,7 +232,7 @@ def anchoring(
 def judge(
     samples: Samples, rates: Float[Tensor, " prompts"], method: Method, variant: Variant, group: int
 ) -> tuple[Float[Tensor, " rows"], Bool[Tensor, " rows"]]:
-    """Each sample's advantage in its group, and whether dynamic sampling keeps it."""
+    """Advantage of each sample in its group, and the mask of dynamic sampling."""
     log_pi, log_ref, valid = samples.in_groups(group)
     rewards = valid.double()
     if variant.alpha is not None:
@@ -252,12 +254,12 @@ def objective(
     advantages: Float[Tensor, " rows"],
     anchors: Samples | None,
 ) -> Float[Tensor, ""]:
-    """The loss of one update: the clipped surrogate plus the method's anchor, all from `dph_theory.losses`.
+    """Loss of one update: the clipped surrogate plus the method's anchor, all from `dph_theory.losses`.
 
-    The anchor is a rehearsal or a penalty on samples of its own, or a penalty on the samples explored.
+    The anchor is a rehearsal or a penalty on its own samples, or a penalty on the explored samples.
     """
     loss = torch.zeros((), dtype=torch.float64)
-    # Dynamic sampling may have left nothing to explore from.
+    # Dynamic sampling may leave nothing to explore from.
     if len(advantages):
         log_pi = token_log_probs(model, task.prompts[explored.prompts], explored.responses)
         loss = method.exploration.loss(log_pi, explored.log_old, advantages, _every(log_pi))
@@ -273,7 +275,7 @@ def objective(
 
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
-    """The loss plus the method's penalty, if it has one that is a loss."""
+    """Add the method's penalty, if it is part of the loss."""
     penalty, reduction = method.penalty, method.exploration.reduction
     if penalty is None or penalty.form != "loss":
         return loss
@@ -283,12 +285,12 @@ def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -
 
 
 def _every(log_pi: Tensor) -> Bool[Tensor, "batch tokens"]:
-    """Every token counts: all responses are of one length."""
+    """Mask in which every token counts: all responses have one length."""
     return torch.ones_like(log_pi, dtype=torch.bool)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor, clip_norm: float) -> None:
-    """One step down the loss, its gradient clipped; none where the loss does not depend on the policy."""
+    """Take one step with clipped gradient; none if the loss does not depend on the policy."""
     if not loss.requires_grad:
         return
     optimiser.zero_grad()

@@ -11,10 +11,9 @@ from .tasks import DIGITS, OPERANDS, STYLES, StylesTask
 
 _EQUALS = OPERANDS
 _STYLE, _DIGIT = _EQUALS + 1, _EQUALS + 1 + STYLES
-"""The vocabulary: operands, the sign =, styles, digits; where styles and digits begin."""
+"""First style and first digit in the vocabulary: operands, the sign =, styles, digits."""
 VOCABULARY = _DIGIT + DIGITS
-LENGTH = 5
-"""Positions that are read: a, b, =, style, tens. The ones are only predicted."""
+LENGTH = 5  # Input positions a, b, =, style, tens; the ones are only predicted.
 
 
 class Transformer(nn.Module):
@@ -34,7 +33,7 @@ class Transformer(nn.Module):
         position: Int[Tensor, " places"],
         visible: Bool[Tensor, "places places"],
     ) -> Float[Tensor, "batch places symbols"]:
-        """Logits at each place, which has a position in the response and sees the places before it."""
+        """Logits at each place, which has a position in the response and attends to the places before it."""
         x = self.token(tokens) + self.position(position)
         for block in self.blocks:
             x = block(x, visible)
@@ -42,7 +41,7 @@ class Transformer(nn.Module):
 
 
 class AttentionBlock(nn.Module):
-    """Attention, then a perceptron, each added to what it reads."""
+    """Attention, then a perceptron, each with a residual connection."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -54,7 +53,7 @@ class AttentionBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch places width"], visible: Bool[Tensor, "places places"]
     ) -> Float[Tensor, "batch places width"]:
-        """The residual stream after the block."""
+        """Residual stream after the block."""
         packed = self.query_key_value(self.before_attention(x)).unflatten(-1, (3, self.heads, -1))
         query, key, value = packed.permute(2, 0, 3, 1, 4)
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
@@ -63,7 +62,7 @@ class AttentionBlock(nn.Module):
 
 
 class ResponseDistribution(NamedTuple):
-    """Each response's exact probability, as log-conditionals of the three tokens; float64."""
+    """Exact probability of each response, as log-conditionals of the three tokens; float64."""
 
     style: Float[Tensor, "prompts styles"]
     tens: Float[Tensor, "prompts styles digits"]
@@ -77,13 +76,13 @@ class ResponseDistribution(NamedTuple):
     def tokens(
         self, prompts: Int[Tensor, " batch"], responses: Int[Tensor, "batch 3"]
     ) -> Float[Tensor, "batch 3"]:
-        """The token log-probabilities of responses to the prompts of these indices."""
+        """Token log-probabilities of responses to the prompts of these indices."""
         style, tens, ones = responses.unbind(dim=1)
         first = (self.style[prompts, style], self.tens[prompts, style, tens])
         return torch.stack([*first, self.ones[prompts, style, tens, ones]], dim=1)
 
     def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseDistribution":
-        """The probabilities with their prompts in these places among so many; nan in the others."""
+        """Scatter the prompts to these places among `count`; the others are nan."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
         pairs = zip(nowhere, self, strict=True)
         return ResponseDistribution(*(rows.index_copy(0, prompts, part) for rows, part in pairs))
@@ -92,7 +91,7 @@ class ResponseDistribution(NamedTuple):
 def token_log_probs(
     model: Transformer, prompts: Int[Tensor, "batch 2"], responses: Int[Tensor, "batch 3"]
 ) -> Float[Tensor, "batch 3"]:
-    """Log pi of style, tens and ones, each given what precedes it: one causal pass, differentiable."""
+    """Log pi of style, tens and ones, each given the tokens before it: one causal pass, differentiable."""
     tokens = torch.cat([_opened(prompts), responses[:, :1] + _STYLE, responses[:, 1:2] + _DIGIT], dim=1)
     causal = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
     logits = model(tokens, torch.arange(LENGTH), causal)[:, 2:]
@@ -103,11 +102,12 @@ def token_log_probs(
 
 @torch.no_grad()
 def exact_distribution(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseDistribution:
-    """The probabilities of all responses by one pass over their prefixes, each computed once.
+    """Probabilities of all responses by one pass over their prefixes, each computed once.
 
-    The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
-    one row in which a place sees its ancestors and itself, they cost one batched pass, since attention
-    knows order only from the positions given. Normalised in float64: they sum to one to rounding.
+    The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out
+        as one row in which a place attends to its ancestors and itself, they take one batched pass,
+        because attention knows order only from the given positions. Normalised in float64: the sum is one
+        up to rounding.
     """
     tokens, position, visible = _tree()
     rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)
@@ -121,7 +121,7 @@ def exact_distribution(model: Transformer, prompts: Int[Tensor, "prompts 2"]) ->
 
 
 def pass_rates(policy: ResponseDistribution, task: StylesTask) -> Float[Tensor, " prompts"]:
-    """Each prompt's exact pass rate."""
+    """Exact pass rate of each prompt."""
     return (policy.joint().exp() * task.valid).sum(dim=1)
 
 
@@ -130,7 +130,7 @@ def _opened(prompts: Int[Tensor, "batch 2"]) -> Int[Tensor, "batch 3"]:
 
 
 def _tree() -> tuple[Int[Tensor, " prefixes"], Int[Tensor, " places"], Bool[Tensor, "places places"]]:
-    """The tokens that follow a prompt in its tree of prefixes, every place's position, and what it sees."""
+    """Tokens that follow a prompt in its tree of prefixes, each place's position, and the attention mask."""
     styles, tens = torch.arange(STYLES), torch.arange(STYLES * DIGITS)
     tokens = torch.cat([_STYLE + styles, _DIGIT + tens % DIGITS])
     position = torch.cat([torch.arange(3), torch.full((STYLES,), 3), torch.full((STYLES * DIGITS,), 4)])

@@ -1,1 +1,1 @@
-"""Tasks so small that every answer of a real Llama can be enumerated, and the Llama that starts them."""
+"""Tasks small enough to enumerate every answer of a real Llama, and the Llama from which runs start."""

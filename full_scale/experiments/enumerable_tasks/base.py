@@ -1,4 +1,4 @@
-"""The base of an enumerable task: a small Llama fitted to given next-token tables; a model's own tables."""
+"""Base model of an enumerable task: a small Llama fitted to given next-token tables, and its own tables."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from .tasks import EnumerableTask, check_size
 
 @dataclass(frozen=True)
 class LlamaFit:
-    """The Llama's sizes, and how long it is fitted by Adam."""
+    """Sizes of the Llama, and the length of its fit by Adam."""
 
     hidden: int = 64
     layers: int = 2
@@ -37,9 +37,9 @@ FIT = LlamaFit()
 
 
 def build_base(task: EnumerableTask, folder: Path, fit: LlamaFit = FIT) -> Path:
-    """The folder of a Llama whose next-token tables are nearly the task's; built if it is not there.
+    """Folder of a Llama whose next-token tables approximate the task's; built if missing.
 
-    What training is held against is the fitted model's own tables, so that the fit need not be close.
+    Training is compared with the fitted model's own tables, so the fit need not be close.
     """
     path = folder / f"{task.name}-{_digest(task.base, fit)}"
     if not (path / "config.json").is_file():
@@ -50,9 +50,10 @@ def build_base(task: EnumerableTask, folder: Path, fit: LlamaFit = FIT) -> Path:
 
 
 def pressed(task: EnumerableTask, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
-    """The base with the answers that do not begin with the first word pressed to a share of the valid ones.
+    """Base with a reduced share, among the valid answers, of those that do not begin with the first word.
 
-    Only the first token's row is changed; the base's own weights are fitted to it. Stored beside the base.
+    Only the first token's row is changed, and the base's own weights are fitted to it. Stored beside the
+    base.
     """
     path = base.with_name(f"{base.name}-lost-{share:g}")
     if not (path / "config.json").is_file():
@@ -70,7 +71,7 @@ def pressed(task: EnumerableTask, base: Path, share: float, fit: LlamaFit = FIT)
 
 
 def save(model: LlamaForCausalLM, task: EnumerableTask, path: Path) -> None:
-    """The folder, whole or not at all; another process may have made it meanwhile."""
+    """Save the folder atomically; another process may have written it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as part:
         task.tokenizer().save_pretrained(part)
@@ -83,7 +84,7 @@ def save(model: LlamaForCausalLM, task: EnumerableTask, path: Path) -> None:
 def fit_tables(
     model: LlamaForCausalLM, task: EnumerableTask, tables: Sequence[np.ndarray], fit: LlamaFit
 ) -> None:
-    """Adam on the squared error of log-probabilities, so that rare tokens are as exact as frequent ones."""
+    """Fit log-probabilities by Adam and squared error, so that rare tokens are as exact as frequent ones."""
     targets = [torch.from_numpy(np.log(table)).float() for table in tables]
     counted = [torch.from_numpy(task.before_the_end(t)).float() for t in range(task.length)]
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
@@ -127,9 +128,9 @@ def _digest(tables: Sequence[np.ndarray], fit: LlamaFit) -> str:
 
 
 def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[Tensor, "rows tokens"]:
-    """Every text followed by every length-1 tokens: (texts * V^(length-1), prompt tokens + length - 1).
+    """All texts, each followed by all length-1 tokens: (texts * V^(length-1), prompt tokens + length - 1).
 
-    `prompts` (texts, prompt tokens). ValueError where there are too many answers to enumerate.
+    `prompts` is (texts, prompt tokens). Raises ValueError if there are too many answers to enumerate.
     """
     check_size(len(prompts), vocabulary, length)
     prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, vocabulary ** (length - 1)).T
@@ -141,9 +142,10 @@ def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[T
 def next_token_log_probs(
     model: Any, rows: Int[Tensor, "rows tokens"], texts: int, vocabulary: int, length: int
 ) -> list[Tensor]:
-    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given those before.
+    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given the earlier
+    tokens.
 
-    `rows` are the `longest_prefixes`: a causal model's tables of shorter prefixes are in the same pass.
+        `rows` are the `longest_prefixes`; one causal pass also gives the tables of shorter prefixes.
     """
     logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
     log_probs = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
@@ -151,7 +153,7 @@ def next_token_log_probs(
 
 
 def next_token_tables(model: Any, task: EnumerableTask) -> Tables:
-    """The model's next-token tables on a task's texts, float64; the model is left as it was."""
+    """Next-token tables of the model on a task's texts, float64; the model is unchanged."""
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
     with evaluating(model):
         log_probs = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)

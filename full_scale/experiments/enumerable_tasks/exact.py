@@ -1,4 +1,4 @@
-"""What a policy that is known by its next-token tables does on a task, exactly."""
+"""Exact measures on a task of a policy given by its next-token tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,33 +11,26 @@ from dph_theory.stationary import policy_excess_kl, valid_answer_shares
 
 from .tasks import EnumerableTask
 
-Tables: TypeAlias = list[np.ndarray]
-"""A policy's next-token tables, one a position."""
+Tables: TypeAlias = list[np.ndarray]  # Next-token tables of a policy, one per position.
 
 
 @dataclass(frozen=True)
 class ExactMeasures:
-    """What an enumerated policy is, exactly; each a mean over the task's rows unless it says otherwise."""
+    """Exact measures of an enumerated policy; each is a mean over the task's rows unless noted."""
 
-    pass_rate: tuple[float, ...]
-    """Of each row."""
-    effective_answers: float
-    """exp of the entropy of the valid answers."""
-    excess_kl: float
-    """KL(pi || base) beyond what the pass rate had to cost."""
-    first_share: float
-    """P(first token is the first word | valid)."""
-    favourite_share: float
-    """P(the base's likeliest valid answer | valid)."""
-    pass_at_k: tuple[float, ...]
-    """At k in PASS_AT."""
+    pass_rate: tuple[float, ...]  # Per row.
+    effective_answers: float  # exp of the entropy of the valid answers.
+    excess_kl: float  # KL(pi || base) above the minimum at that pass rate.
+    first_share: float  # P(first token is the first word | valid).
+    favourite_share: float  # P(the base's likeliest valid answer | valid).
+    pass_at_k: tuple[float, ...]  # At k in PASS_AT.
 
 
 PASS_AT = (1, 4, 16)
 
 
 def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> ExactMeasures:
-    """The measures of a policy's tables against the base's, tables of each text."""
+    """Measure a policy's tables against the base's; both are tables of each text."""
     rows, base_rows = task.of_rows(tables), task.of_rows(base)
     rates = np.minimum(task.pass_rates(tables), 1.0)
     shares, base_shares = (

@@ -1,4 +1,4 @@
-"""Tasks whose answers can all be enumerated, by name: wanted next-token tables, and a verifier's table."""
+"""Enumerable tasks by name: the wanted next-token tables, and the verifier as a table."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -13,27 +13,26 @@ from dph_theory.stationary import table_pass_rate
 from dph_theory.support.errors import argument_error, choice
 
 END = "<end>"
-MOST_ANSWERS = 500_000
-"""Of all texts together; the longest forward pass has that many tokens' logits."""
+MOST_ANSWERS = 500_000  # Over all texts; the longest forward pass has as many logits.
 
 
 @dataclass(frozen=True, eq=False)
 class EnumerableTask:
-    """Texts to continue by `length` tokens, V words and the end symbol, and which answers are valid.
+    """Texts to continue by `length` tokens, V words and the end symbol, and the valid answers.
 
-    A row is what a trainer sees as a prompt: a text and a verifier. Several rows may share a text; a
-    policy cannot distinguish those. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, the
-    wanted probabilities of token t given those before it. `valid`: (rows, V+1, ..., V+1), one axis a token;
-    the end symbol is the last word, and an ended answer stands at the entry padded with it. ValueError for
-    shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid answers have no mass.
+    A row is a prompt of a trainer: a text and a verifier. Several rows may share a text; a policy cannot
+        distinguish them. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, has the wanted
+        probabilities of token t given the earlier tokens. `valid`: (rows, V+1, ..., V+1), one axis per
+        token; the end symbol is the last word, and an ended answer stands at the entry padded with it.
+        Raises ValueError for shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid
+        answers have no mass.
     """
 
     name: str
     words: tuple[str, ...]
     base: tuple[np.ndarray, ...]
     valid: np.ndarray
-    texts: tuple[int, ...]
-    """The text of each row."""
+    texts: tuple[int, ...]  # Index of the text of each row.
 
     def __post_init__(self) -> None:
         check_size(len(self.base[0]), self.vocabulary, self.length)
@@ -49,32 +48,33 @@ class EnumerableTask:
 
     @property
     def vocabulary(self) -> int:
-        """Tokens of the model: the words and the end symbol."""
+        """Number of tokens of the model: the words and the end symbol."""
         return len(self.words) + 1
 
     @property
     def length(self) -> int:
-        """The largest number of tokens of an answer."""
+        """Maximal number of tokens of an answer."""
         return len(self.base)
 
     @property
     def end(self) -> int:
-        """The end symbol's token."""
+        """Token of the end symbol."""
         return len(self.words)
 
     def of_rows(self, tables: Any) -> list[np.ndarray]:
-        """Tables of each text as tables of each row."""
+        """Expand tables of each text to tables of each row."""
         return [table[list(self.texts)] for table in tables]
 
     def pass_rates(self, tables: Any) -> np.ndarray:
-        """The pass rate of each row under tables of each text, (rows,)."""
+        """Pass rate of each row under tables of each text, (rows,)."""
         return table_pass_rate(self.of_rows(tables), self.valid, self.end)
 
     @cached_property
     def prompt_ids(self) -> np.ndarray:
-        """The tokens of each text, (texts, prompt tokens): the end symbol, its number with words as digits.
+        """Tokens of each text, (texts, prompt tokens): the end symbol, then the text's number with words as
+        digits.
 
-        Without a first token of its own a Llama could not distinguish one word from the same word twice.
+                Without a first token a Llama could not distinguish one word from the same word twice.
         """
         count, digits = len(self.base[0]), 0
         while len(self.words) ** digits < count:
@@ -85,22 +85,22 @@ class EnumerableTask:
 
     @property
     def prompts(self) -> list[str]:
-        """The text of each row, in words."""
+        """Text of each row, in words."""
         names = (*self.words, END)
         return [" ".join(names[i] for i in self.prompt_ids[text]) for text in self.texts]
 
     def tokenizer(self) -> Any:
-        """One token a word; the end symbol also pads."""
+        """Tokeniser with one token per word; the end symbol also pads."""
         from ...tasks.llama import word_level
 
         return word_level((*self.words, END), END, pad_token=END, eos_token=END)
 
     def before_the_end(self, length: int) -> np.ndarray:
-        """One for prefixes of that length without the end symbol, else zero."""
+        """Mask of the prefixes of that length without the end symbol, as ones and zeros."""
         return np.asarray((np.indices((self.vocabulary,) * length) != self.end).all(axis=0), dtype=float)
 
     def verdicts(self, rows: list[int], completions: list[list[int]]) -> list[float]:
-        """v of token sequences, each an answer to a row: cut to the length, padded with the end symbol."""
+        """Reward of token sequences, each an answer to a row, cut or padded to the length."""
         answers = np.full((len(rows), self.length), self.end)
         for answer, tokens in zip(answers, completions, strict=True):
             answer[: len(tokens)] = tokens[: self.length]
@@ -108,7 +108,7 @@ class EnumerableTask:
 
 
 def check_size(texts: int, vocabulary: int, length: int) -> None:
-    """ValueError where there are too many answers to enumerate."""
+    """Raise ValueError if there are too many answers to enumerate."""
     count = texts * vocabulary**length
     if count > MOST_ANSWERS:
         raise argument_error(
@@ -119,14 +119,14 @@ def check_size(texts: int, vocabulary: int, length: int) -> None:
         )
 
 
-RARE = 1e-4
-"""The base's mass on an end symbol that no valid answer needs."""
+RARE = 1e-4  # Base mass of an end symbol that no valid answer needs.
 
 
 def selection(length: int = 2) -> EnumerableTask:
-    """Answers of two words: the last decides, and how likely it is correct depends on those before.
+    """Answers of two words (or more): the last word decides correctness, and its odds depend on the earlier
+    ones.
 
-    Of two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
+        Two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
     """
     right = {2: np.array([0.9, 0.1]), 3: np.array([[0.9, 0.5], [0.3, 0.1]])}[length]
     base = [_with_end(np.full((1, *[2] * t, 2), 0.5)) for t in range(length - 1)]
@@ -137,7 +137,7 @@ def selection(length: int = 2) -> EnumerableTask:
 
 
 def dial(seed: int) -> EnumerableTask:
-    """Four texts, answers of two tokens out of five, bases and verifiers at random; the end symbol counts."""
+    """Four texts, answers of two tokens out of five, random bases and verifiers; the end symbol counts."""
     rng = np.random.default_rng([seed, 11])
     base = [_softmax(1.2 * rng.standard_normal((4, *[5] * (t + 1)))) for t in range(2)]
     while True:
@@ -150,9 +150,9 @@ def dial(seed: int) -> EnumerableTask:
 def strategies() -> EnumerableTask:
     """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
 
-    Each type is solved by its own strategy alone, and the policy cannot see the type: the more of the
-    first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
-    `falling_pass_at_k`.
+    Each type is solved only by its own strategy, and the policy cannot see the type: the more mass on the
+        first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
+        `falling_pass_at_k`.
     """
     execution = np.array([0.8, 0.2, 0.0])
     base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]
@@ -175,7 +175,7 @@ def brackets(length: int = 6) -> EnumerableTask:
 
 
 def sums(digits: int = 3) -> EnumerableTask:
-    """That many digits which add up to the text's number; the base prefers some digits.
+    """Digits that add up to the text's number; the base prefers some digits.
 
     Three digits of 0 to 3 for 2, 4 and 7; two of 0 to 4 for 3 and 5.
     """
@@ -192,7 +192,7 @@ def sums(digits: int = 3) -> EnumerableTask:
 
 
 def wide() -> EnumerableTask:
-    """One text, two words out of six at random, about a third of the answers valid: many to lose."""
+    """One text, two random words out of six, about a third of the answers valid: many to lose."""
     rng = np.random.default_rng(5)
     base = [_with_end(_softmax(0.8 * rng.standard_normal((1, *[6] * (t + 1))))) for t in range(2)]
     valid = np.zeros((1, 7, 7), dtype=bool)
@@ -205,12 +205,11 @@ _ONE_WORD: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "10": ((0.05,) * 2, (0.18,) * 5),
     "four": ((0.075,) * 4, (0.14,) * 5),
     "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
-}
-"""The masses of the right answers, and of the wrong ones."""
+}  # Masses of correct answers, and of incorrect ones.
 
 
 def one_word(name: str) -> EnumerableTask:
-    """One text and answers of one word, of the masses of that name; the first ones are right."""
+    """One text and answers of one word, with the named masses; the first words are correct."""
     right, wrong = _ONE_WORD[name]
     masses = np.array([*right, *wrong])
     valid = np.arange(len(masses) + 1) < len(right)
@@ -219,7 +218,7 @@ def one_word(name: str) -> EnumerableTask:
 
 
 def cut() -> EnumerableTask:
-    """A word and the end symbol, or another word, with .3, and no end: cut off. The first word is right."""
+    """A word and the end symbol, or (.3) another word, cut off. The first word is correct."""
     base = (_with_end(np.array([[0.2, 0.8]])), _with_end(np.full((1, 2, 2), 0.5), 0.7))
     valid = np.zeros((1, 3, 3), dtype=bool)
     valid[0, 0, 2] = True
@@ -244,17 +243,17 @@ TASKS: Mapping[str, Callable[[], EnumerableTask]] = MappingProxyType(
 
 
 def enumerable_task(name: str) -> EnumerableTask:
-    """The task of that name. Raises ValueError for another."""
+    """Return the task of that name; ValueError for another."""
     choice("task", name, TASKS)
     return TASKS[name]()
 
 
 def _with_end(table: np.ndarray, mass: float = RARE) -> np.ndarray:
-    """A table over words with the end symbol at that mass, and rows for prefixes that hold it."""
+    """Extend a table over words by the end symbol at that mass, and by rows for ended prefixes."""
     mass = max(mass, RARE)
     table = np.concatenate([(1 - mass) * table, np.full((*table.shape[:-1], 1), mass)], axis=-1)
     for axis in range(1, table.ndim - 1):
-        # After the end symbol nothing counts: the rows are copies.
+        # Nothing counts after the end symbol: the rows are copies.
         table = np.concatenate([table, table.take([-1], axis=axis)], axis=axis)
     return np.maximum(table, RARE) / np.maximum(table, RARE).sum(axis=-1, keepdims=True)
 

@@ -1,1 +1,1 @@
-"""A pretrained Llama tested against theory: open prompts whose answers it gives exact probabilities."""
+"""Test of the theory on a pretrained Llama, with open prompts whose answers have exact probabilities."""

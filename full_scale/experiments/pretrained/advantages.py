@@ -1,8 +1,8 @@
-"""What are advantages to be divided by, if a run is to retain the base's correct answers?
+"""Which divisor of advantages retains the base's correct answers?
 
-Runs are compared at equal trained Pass@1, which courses reach by a straight line between measured steps.
-Left out: more than 24 prompts. Groups of other sizes, other tasks, KLs and rates are those of `retention`.
-First runs of another loop on the same prompts suggested the predictions (entries `retention`).
+Runs are compared at equal trained Pass@1, which courses reach by linear interpolation between measured steps.
+Not covered: more than 24 prompts. Groups of other sizes, other tasks, KLs and rates are in `retention`. First
+runs of another loop on the same prompts suggested the predictions (entries `retention`).
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ from .runs import ALONG, HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcom
 SEEDS, SEEDS_WITH_KL = 5, 3
 UNDIVIDED, STD, MEAN = "Dr. GRPO", "GRPO", "MaxRL"
 DIVISORS: Mapping[str, str] = {UNDIVIDED: "nothing", STD: "the group's std", MEAN: "the group's mean"}
-"""By method what its advantage, the reward less the group's mean, is divided by."""
+"""Divisor of the advantage (the reward minus the group's mean), by method."""
+# Trained Pass@1 at which runs are compared, unless their task or model sets another.
 MIDDLE, LATER, LAST = 0.45, 0.60, 0.75
-"""Trained Pass@1 at which runs are compared, if their task or model has no other."""
 _MIDDLES: Mapping[str, float] = {"last two digits": 0.25, "products": 0.7, "sums": 0.6}
 _MIDDLE_OF_OTHER_MODELS = 0.4
 KS = (1, 16, 256)
@@ -42,7 +42,7 @@ _k3 = partial(setting, kl="k3", coefficient=0.3)
 
 
 def declared() -> list[OpenRun]:
-    """Each divisor without a KL, and beside plain k3 with fewer seeds; seeds outermost."""
+    """Each divisor without a KL, and with k3 (no importance weight) on fewer seeds; seeds outermost."""
     return [
         replace(run(method), seed=seed)
         for seed in range(SEEDS)
@@ -52,17 +52,17 @@ def declared() -> list[OpenRun]:
 
 
 def compared_at(run: OpenRun) -> float:
-    """The trained Pass@1 at which runs of its task and model are compared."""
+    """Trained Pass@1 at which runs of its task and model are compared."""
     return _MIDDLE_OF_OTHER_MODELS if run.model else _MIDDLES.get(run.tasks[0], MIDDLE)
 
 
 def held_out(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
-    """Pass@k of held-out prompts where trained Pass@1 is `first`; KeyError where that is not reached."""
+    """Pass@k of held-out prompts when trained Pass@1 is `first`; KeyError if that is not reached."""
     return _where(outcome, first, outcome.run.tasks[0] + HELD_OUT, k)
 
 
 def trained(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
-    """Pass@k of trained prompts there."""
+    """Pass@k of trained prompts at that point."""
     return _where(outcome, first, outcome.run.tasks[0], k)
 
 
@@ -73,15 +73,17 @@ def _where(outcome: FinishedOpenRun, first: float | None, task: str, k: int) -> 
 
 
 def steps_until(outcome: FinishedOpenRun) -> float:
-    """The steps that a run takes to the trained Pass@1 at which it is compared; errors as `held_out`."""
+    """Steps of a run to the trained Pass@1 at which it is compared; errors as in `held_out`."""
     before, after, share = bracket(outcome)
     return before.step + share * (after.step - before.step)
 
 
 def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[CoursePoint, CoursePoint, float]:
-    """The two points of a course between which trained Pass@1 first is that, and the share of the way.
+    """Two points of a course between which trained Pass@1 first reaches `first`, and the fraction between
+    them.
 
-    That of the first task: the others are what is rehearsed. KeyError where a run does not pass through it.
+        Only the first task counts, because the others are rehearsed. KeyError if a run does not reach
+        `first`.
     """
     first = compared_at(outcome.run) if first is None else first
     learnt = [pass_at(point.tasks, outcome.run.tasks[:1], 1) for point in outcome.course]
@@ -93,12 +95,12 @@ def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[Cours
 
 
 def difference(run: OpenRun, other: OpenRun, k: int = 256, later: float | None = None) -> Value:
-    """Held-out Pass@k of one setting less that of another, at equal trained Pass@1 or at a later one."""
+    """Held-out Pass@k of one setting minus another's, at equal trained Pass@1 or at a later one."""
     return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
 
 
 def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
-    """Held-out Pass@1 of a setting less that of another mixed with a uniform guess to the same Pass@16.
+    """Held-out Pass@1 of one setting minus another's mixed with a uniform guess to equal Pass@16.
 
     `guess` is the pass rate of a uniform guess among all answers.
     """
@@ -149,15 +151,14 @@ CLAIMS = (
            "MaxRL retains less of held-out Pass@256 at a trained Pass@1 of .75 than at .45",
            "what it retains it retains for good",
            difference(setting(MEAN), setting(MEAN), 256, later=LAST), BELOW),
-)  # fmt: skip
-"""Of the advantages, each over the seeds."""
+)  # fmt: skip  # Claims about advantages, each over the seeds.
 
 
 FIELDS = (
     *("model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"),
     *("learning_rate", "seed"),
 )
-"""Of a run that is measured along its course."""
+"""Fields of a run that is measured along its course."""
 
 
 def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
@@ -175,7 +176,7 @@ def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
 
 
 def table(outcomes: Outcomes) -> Table:
-    """Each setting at the trained Pass@1 of its task: steps, Pass@k of what was trained and what was not."""
+    """Each setting at the trained Pass@1 of its task: steps, Pass@k of trained and of held-out prompts."""
     by_setting: dict[OpenRun, dict[int, FinishedOpenRun]] = {}
     for outcome in of_experiment(ALONG, outcomes):
         by_setting.setdefault(outcome.run.setting, {})[outcome.run.seed or 0] = outcome

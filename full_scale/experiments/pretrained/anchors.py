@@ -1,7 +1,7 @@
-"""Do a few prompts held at the base hold the others, and does it matter which?
+"""Do a few prompts anchored to the base retain the others, and does the choice of prompts matter?
 
-Left out: anchors of another kind than the trained prompts'; more than sixteen; coefficients above 1; the cost
-of storing the base's answers. Two seeds of the wide products, five of the rest.
+Not covered: anchors of another kind than the trained prompts; more than sixteen anchors; coefficients above
+1; the cost of storing the base's answers. There are two seeds of the wide products, five of the rest.
 """
 
 from dataclasses import replace
@@ -20,14 +20,14 @@ DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide las
 
 
 def setting(tasks: tuple[str, ...], method: str = "GRPO", **fields: Any) -> OpenRun:
-    """A run beside those with anchors, of any seed."""
+    """A run for comparison with anchored runs, of any seed."""
     return OpenRun("anchors", tasks, method, **fields)
 
 
 def anchored(
     tasks: tuple[str, ...], anchors: int = 4, picked: str = RANDOM, coefficient: float = 1.0, **fields: Any
 ) -> OpenRun:
-    """GRPO with so many anchors, of any seed."""
+    """GRPO with that number of anchors, of any seed."""
     return setting(tasks, coefficient=coefficient, anchors=anchors, picked=picked, **fields)
 
 
@@ -35,13 +35,13 @@ _k3 = partial(setting, kl="k3")
 
 
 def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
-    """So many anchors of each choice, a weaker hold, and k3 on all that is trained."""
+    """That number of anchors of each choice, a weaker coefficient, and k3 on all trained prompts."""
     choices = [anchored(tasks, anchors, picked) for picked in PICKED]
     return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, coefficient=1.0)]
 
 
 def declared() -> list[OpenRun]:
-    """A few held-out prompts held at the base, beside what holds all or none, or the solved ones."""
+    """A few anchored held-out prompts, beside runs that anchor all, none, or the solved prompts."""
     settings = [
         setting(DIGITS), *_few(DIGITS, 4), _k3(DIGITS, coefficient=0.3),
         _k3(DIGITS, coefficient=0.1), anchored(DIGITS, coefficient=0.1),
@@ -56,7 +56,7 @@ def declared() -> list[OpenRun]:
 
 
 def by_lot(run: OpenRun) -> tuple[int, ...]:
-    """Of the first task's held-out texts those that a run holds at the base, where they are drawn by lot."""
+    """First task's held-out texts that a run anchors, if its anchors are random."""
     if not run.anchors or run.picked != RANDOM:
         return ()
     texts = len(open_prompts(run.tasks[0] + HELD_OUT).texts)
@@ -64,13 +64,13 @@ def by_lot(run: OpenRun) -> tuple[int, ...]:
 
 
 def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:
-    """Held-out Pass@k of one setting of a task less that of another, on texts that neither holds."""
+    """Held-out Pass@k of one setting of a task minus another's, on texts that neither run anchors."""
     task = run.tasks[0] + HELD_OUT
     return lambda ends, base: float(np.subtract(*common_pass_at(ends[run], ends[other], task, k)))
 
 
 def _anchors_less_k3(ends: Ends, base: Policy) -> float:
-    """Held-out Pass@256 of four anchors at random less that of k3 on all, at equal trained Pass@1."""
+    """Held-out Pass@256 of four random anchors minus that of k3 on all, at equal trained Pass@1."""
     strengths = (0.1, 0.3, 1.0)
     with_anchors = [anchored(DIGITS, coefficient=strength) for strength in strengths]
     curves = []
@@ -111,5 +111,4 @@ CLAIMS = (
     Claim("sixteen", "between_prompts",
           "116 trained prompts: sixteen anchors retain more of Pass@256 than four",
           "four are enough, as of 24", _difference(256, anchored(WIDE, 16), anchored(WIDE)), ABOVE),
-)  # fmt: skip
-"""Of the anchors, each over the seeds."""
+)  # fmt: skip  # Claims about anchors, each over the seeds.

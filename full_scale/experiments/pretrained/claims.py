@@ -1,4 +1,4 @@
-"""What the claims about pretrained runs are numbers of: ends and courses by seed, compared."""
+"""Inputs of the claims about pretrained runs: ends and courses by seed, compared."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,20 +11,17 @@ from dph_theory.coverage import exact_pass_at_k
 from ..claims import Claim, ClaimVerdict, judge, over_seeds
 from .runs import ALONG, HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
 
-Ends = Mapping[OpenRun, Policy]
-"""Where the runs of one seed ended, by setting."""
-Anchors = Mapping[str, Sequence[int]]
-"""The texts that are held at the base, by run."""
-Course = Mapping[OpenRun, FinishedOpenRun]
-"""The runs of one seed with their whole courses, by setting."""
+Ends = Mapping[OpenRun, Policy]  # Ends of one seed's runs, by setting.
+Anchors = Mapping[str, Sequence[int]]  # Texts that are anchored to the base, by run.
+Course = Mapping[OpenRun, FinishedOpenRun]  # One seed's runs with their whole courses, by setting.
 Value = Callable[[Any, Policy], float]
-"""Of a seed's ends, or courses, and the base; KeyError where a run that it needs is not finished."""
+"""Maps a seed's ends, or courses, and the base to a value; KeyError if a required run is not finished."""
 
 
 def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
-    """Where runs on samples ended, by seed and setting; the pass rates of a run's own anchors are NaN.
+    """Ends of runs on samples, by seed and setting; the pass rates of a run's own anchors are NaN.
 
-    Runs whose anchors are not there are left out.
+    Runs whose anchors are unknown are left out.
     """
     by_seed: dict[int, dict[OpenRun, Policy]] = {}
     for outcome in outcomes:
@@ -41,7 +38,7 @@ def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
 
 
 def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dict[str, ClaimVerdict]:
-    """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
+    """Claims by name over the seeds that have all required runs; claims without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
     ends, courses = ends_by_seed(outcomes, anchors), dict[int, dict[OpenRun, FinishedOpenRun]]()
     for outcome in of_experiment(ALONG, outcomes):
@@ -51,14 +48,14 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
 
 
 def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """A place amid what two curves share but for their first points, and each one's height there."""
+    """Middle of the range that two curves share without their first points, and each curve's height there."""
     spans = [[first for first, _ in curve[1:]] for curve in curves]
     first = (max(map(min, spans)) + min(map(max, spans))) / 2
     return first, *(float(np.interp(first, *np.array(sorted(curve)).T)) for curve in curves)
 
 
 def common_pass_at(policy: Policy, other: Policy, task: str, k: int) -> tuple[float, float]:
-    """Pass@k of two policies on a task, on the texts that neither holds at the base."""
+    """Pass@k of two policies on a task, on the texts that neither anchors to the base."""
     rates = np.array([policy[task].pass_rate, other[task].pass_rate])
     free = np.minimum(rates[:, ~np.isnan(rates).any(axis=0)], 1.0)
     one, two = exact_pass_at_k(free, np.asarray(k)).mean(axis=1).tolist()

@@ -1,4 +1,4 @@
-"""Runs of the pretrained Llama in expectation, under TRL, with a baseline; and what is predicted of them."""
+"""Runs of the pretrained Llama in expectation, under TRL, and with a baseline; and their predictions."""
 
 import time
 import warnings
@@ -47,12 +47,12 @@ from .training import (
     whole_answers,
 )
 
+# Stationary policy of each form of the KL.
 POLICIES = {"reward": SEQUENCE, "k3_corrected": TOKEN_REVERSE, "k3": TOKEN_FORWARD}
-"""The stationary policy of each form of the KL."""
 
 
 def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """A run of any kind, from the model of the path, with the texts that it holds at the base."""
+    """Conduct a run of any kind, from the model at the path, with its anchored texts."""
     if run.trainer == "trl":
         return train_under_trl(path, run)
     if run.seed is None:
@@ -63,12 +63,12 @@ def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOp
 
 
 def policy_tables(kl: str, task: EnumerableTask, beta: float) -> list[np.ndarray]:
-    """The stationary policy's tables on each text."""
+    """Tables of the stationary policy on each text."""
     return stationary_policy(POLICIES[kl], task, task.base, np.full(len(task.valid), beta))
 
 
 def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
-    """All three stationary policies at the run's beta, of the base's own tables."""
+    """All three stationary policies at the run's beta, from the base's own tables."""
     llama = pretrained_llama(path)
     reading = llama.reading(run.tasks)
     tasks = {name: reading.enumerable(name, tables) for name, tables in llama.base(reading).items()}
@@ -83,7 +83,7 @@ def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
 
 
 def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
-    """The run without noise, and how far it ends from each stationary policy."""
+    """Train the run without noise, and measure its distance from each stationary policy."""
     llama = pretrained_llama(path)
     reading = llama.reading(run.tasks)
     base = llama.base(reading)
@@ -106,9 +106,10 @@ def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
 def beside_predictions(
     llama: PretrainedLlama, reading: Reading, run: OpenRun
 ) -> tuple[dict[str, float], float]:
-    """How far the model is from each stationary policy, and its mean pass rate from that of the run's form.
+    """Distance of the model from each stationary policy, and of its mean pass rate from the own form's.
 
-    The former are means over the reading's tasks, the latter is of the task that is furthest off.
+    Distances are means over the reading's tasks; the pass rate is of the task with the largest
+    difference.
     """
     with torch.no_grad():
         log_probs = reading.log_probs(llama.model)
@@ -124,7 +125,7 @@ def beside_predictions(
 
 
 def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
-    """The run of one prompt by TRL's own trainer, loss and optimiser; the KL in the reward by ours on it."""
+    """Train the run of one prompt by TRL's own trainer, loss and optimiser; we add the KL in the reward."""
     begun, llama, (name,) = time.monotonic(), pretrained_llama(path), run.tasks
     reading, task = llama.reading(run.tasks), open_prompts(name)
     llama.base(reading)
@@ -160,9 +161,9 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
 
 
 def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
-    """What is said of the run's prompt."""
+    """Forecast the noise of the run's prompt."""
     torch.set_num_threads(1)
-    # Slopes of slopes need attention that is not fused.
+    # Second derivatives need attention that is not fused.
     llama, (name,) = PretrainedLlama(path, attention="eager"), run.tasks
     reading = llama.reading([name])
 
@@ -190,7 +191,7 @@ def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
 
     deviations, ended = spread(run.steps, run.learning_rate)
     slopes = torch.autograd.grad(odds(log_probs(llama.model)), [*llama.model.parameters()])
-    # Logits that move each alone have a log odds whose slope has a square of 2.
+    # If each logit moves alone, the slope of the log odds has squared norm 2.
     step = run.learning_rate * sum(float(slope.square().sum()) for slope in slopes) / 2
     start, stop = (float((log_p.exp() * right).sum()) for log_p in (base, ended))
     # The rate cancels: a tiny one, so that the adjoint is that of the base.
@@ -204,11 +205,11 @@ def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
 
 
 def _tabular(right: Tensor, start: float, stop: float, step: float) -> dict[str, float]:
-    """The deviations as if answers were unrelated, of the baselines that the formula knows."""
+    """Deviations if answers were unrelated, for the baselines that the formula covers."""
     valid, formulas = int(right.sum()), {"mean of the others": "mean", "none": "none", "one": "one"}
     deviation = partial(drift_deviation, start, stop, valid=valid, invalid=len(right) - valid, step=step)
     with warnings.catch_warnings():
-        # The rival's noise is not small where it is far off: it is compared as it is.
+        # The rival's noise is not small where it is far off; it is compared unchanged.
         warnings.simplefilter("ignore", SmallNoiseWarning)
         return {
             name: float(deviation(answers=ANSWERS, baseline=formula)) for name, formula in formulas.items()
@@ -216,7 +217,7 @@ def _tabular(right: Tensor, start: float, stop: float, step: float) -> dict[str,
 
 
 def update_with_baseline(right: Tensor, constant: float | None) -> Update:
-    """The update of a reward less a constant, or less the mean of the others of its group."""
+    """Update of a reward minus a constant, or minus the mean of the others of its group."""
 
     def draws(log_p: Tensor, step: int) -> Draws:
         p = log_p.exp()[None]
@@ -231,7 +232,7 @@ def update_with_baseline(right: Tensor, constant: float | None) -> Update:
 
 
 def _least(deviations: Mapping[str, float]) -> float:
-    """Where the variance, a parabola in the constant, is least: from 0, a half and 1."""
+    """Minimum of the variance, a parabola in the constant, from its values at 0, a half and 1."""
     variance = {
         constant: deviations[name] ** 2 for name, constant in BASELINES.items() if constant is not None
     }
@@ -240,7 +241,7 @@ def _least(deviations: Mapping[str, float]) -> float:
 
 
 def train_with_baseline(path: str, run: OpenRun) -> FinishedOpenRun:
-    """The policy gradient on samples of one prompt, with the run's baseline."""
+    """Train by policy gradient on samples of one prompt, with the run's baseline."""
     llama, (name,) = pretrained_llama(path), run.tasks
     reading = llama.reading(run.tasks)
     generator = torch.Generator().manual_seed(run.seed or 0)

@@ -1,4 +1,4 @@
-"""What came of the pretrained Llama's runs beside what was predicted: tables, sentences, and a record."""
+"""Results of the pretrained Llama's runs beside their predictions: tables, sentences, and a record."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ from .runs import (
 END, NOISE, TOKENS = "predicted end", "noise forecast", "likeliest tokens"
 KERNEL, FORECAST, INTERPOLATION = "kernel", "forecast", "interpolation"
 ADAM_FORECAST = "forecast of Adam's steps"
-"""The kinds of stored rows beside runs: all but the interpolation are made before the runs."""
+"""Kinds of stored rows beside runs; all but the interpolation are computed before the runs."""
 CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
 
 
 def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
-    """The runs beside what was predicted of them: tables, and how many converged and which claims held."""
+    """Compare runs with their predictions: tables, numbers of converged runs, and outcomes of the claims."""
     outcomes: Outcomes = [*store.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
     forecasts = store.read(FORECAST, transfer.TransferForecast)
     of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
@@ -57,7 +57,7 @@ def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> S
 def sentences(
     outcomes: Outcomes, of_noise: Sequence[noise.NoiseVerdict], verdicts: Mapping[str, ClaimVerdict]
 ) -> list[str]:
-    """How many runs converged as predicted, and which claims held."""
+    """Sentences: the number of runs that converged as predicted, and the claims that were confirmed."""
     expected, under_trl = (of_experiment(name, outcomes) for name in ("stationary", "trl"))
     spreads = Counter(verdict.verdict for verdict in of_noise)
     claims = Counter(verdict.verdict for verdict in verdicts.values())
@@ -74,7 +74,7 @@ def sentences(
 
 
 def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
-    """The study's own model before its runs, by task; runs of other models say nothing of it."""
+    """Measures by task of the study's own model before its runs; runs of other models have other bases."""
     own = [outcome.course[0].tasks for outcome in outcomes if outcome.run.model is None]
     return {task: measures for tasks in own for task, measures in tasks.items()}
 
@@ -87,7 +87,7 @@ def _numbers(
     comparisons: Sequence[transfer.ForecastComparison],
     verdicts: Mapping[str, ClaimVerdict],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Config and results of the record: the base, each run's end and what was predicted of it."""
+    """Config and results of the record: the base, each run's end and its predictions."""
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
@@ -117,7 +117,7 @@ def _numbers(
 
 
 def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:
-    """A run by all its fields, its end, and where it converges to a known policy what was predicted."""
+    """Fields and end of a run, and its prediction if it converges to a known policy."""
     row: dict[str, Any] = as_json(outcome, digits=5)
     row |= {"run": asdict(outcome.run), "tasks": row.pop("course")[-1]["tasks"]}
     if predicted is not None:
@@ -129,7 +129,7 @@ def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:
 
 
 def _at_equal_first(outcomes: Sequence[FinishedOpenRun]) -> dict[str, list[float]]:
-    """By task, means over seeds of `methods.at_equal_first`."""
+    """Means over seeds of `methods.at_equal_first`, by task."""
     ends, means = ends_by_seed(outcomes, {}), {}
     for task in (UNTRAINED, EXPLORED):
         if seeds := over_seeds(methods.at_equal_first, ends, task):

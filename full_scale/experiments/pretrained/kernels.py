@@ -1,4 +1,4 @@
-"""The kernel of a run's base, what it forecasts before the run, and what it makes of the run afterwards."""
+"""Kernel of a run's base: its forecast before the run, and its interpolation of the run afterwards."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -29,14 +29,12 @@ from .training import pretrained_llama, train_on_samples
 from .transfer import KS, Interpolation, KernelSettings, TransferForecast, mean_of_rows
 
 LINEARISED_SEEDS = 8
-SLOPES = (1, 4, 16, 64, 256)
-"""The k at which the initial slope of Pass@k is given."""
-_RIDGE, _LEAST_RATE = 0.01, 1e-12
-"""Of the interpolation; and the least pass rate that is told from none."""
+SLOPES = (1, 4, 16, 64, 256)  # The k at which the initial slope of Pass@k is given.
+_RIDGE, _LEAST_RATE = 0.01, 1e-12  # Ridge of the interpolation; smallest pass rate above zero.
 
 
 def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) -> AnswerKernel:
-    """The kernel that a run is predicted by, measured once and stored in the folder."""
+    """Kernel by which a run is predicted, measured once and stored in the folder."""
     file = folder / "kernels" / f"{KernelSettings.of_run(run, metric).digest}.npz"
     if file.is_file():
         return AnswerKernel.load(file)
@@ -44,7 +42,7 @@ def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) ->
     llama = pretrained_llama(path)
     config = ModelConfig(path=path)
     if run.rank is not None:
-        # An adapter changes the model that it is put on.
+        # An adapter changes the model that it is attached to.
         adapter = {"r": run.rank, "lora_alpha": 2 * run.rank, "target_modules": "all-linear"}
         config = replace(config, lora=adapter)
         loaded = load(config)
@@ -57,7 +55,7 @@ def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) ->
 
 
 def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
-    """The prompts of a run that are held at the base, indices in the kernel."""
+    """Prompts of a run that are anchored to the base, as indices in the kernel."""
     if not run.anchors:
         return candidates[:0]
     choice("picked", run.picked, PICKED)
@@ -74,7 +72,7 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
 
 
 def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
-    """The texts of these tasks with their correct answers, each task a set."""
+    """Texts of these tasks with their correct answers, one set per task."""
     prompts = []
     for name in tasks:
         task = open_prompts(name)
@@ -88,16 +86,16 @@ def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
 
 
 def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
-    """The prediction of a run by the plain kernel of its own model, measured once and stored."""
+    """Predict a run by the plain kernel of its own model, measured once and stored."""
     kernel = kernel_of(path, run, folder)
     anchors = anchors_of(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT))
     return _forecast(run, kernel, anchors)
 
 
 def adam_forecast(path: str, run: OpenRun, folder: Path, anchors: tuple[int, ...] = ()) -> TransferForecast:
-    """That by the kernel of Adam's steps, with the texts that the plain one's forecast holds at the base.
+    """Predict a run by the kernel of Adam's steps, with the anchored texts of the plain forecast.
 
-    Empty where the linearised model has no finite end.
+    Empty if the linearised model diverges.
     """
     kernel = kernel_of(path, run, folder, ADAM)
     try:
@@ -132,7 +130,7 @@ def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> Transf
 def linear_method(
     run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray
 ) -> theory.LinearisedMethod:
-    """The run's method as the linearised model is trained by it."""
+    """The run's method for training the linearised model."""
     method = method_of(run)
     holds: tuple[theory.Hold, ...] = ()
     if method.rehearsal is not None:
@@ -148,12 +146,12 @@ def linear_method(
 def interpolation(
     path: str, outcome: FinishedOpenRun, forecast: TransferForecast, folder: Path
 ) -> Interpolation:
-    """What the kernel of the run's model makes of the trained prompts' change."""
+    """Interpolate the trained prompts' change to the others by the kernel of the run's model."""
     kernel = kernel_of(path, outcome.run, folder)
     candidates = kernel.prompts_in(outcome.run.tasks[0] + HELD_OUT)
     anchors = candidates[[*forecast.anchors]]
     held_out = np.setdiff1d(candidates, anchors)
-    # What is held at the base is known as well as what is trained.
+    # The change of anchored prompts is known, like that of trained ones.
     trained = np.concatenate([kernel.prompts_in(*outcome.run.tasks), anchors])
     start = _log_odds(kernel, outcome.course[1 if outcome.run.measured_after else 0].tasks)
     measured = _log_odds(kernel, outcome.course[-1].tasks) - start
@@ -166,7 +164,7 @@ def interpolation(
 
 
 def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
-    """Of the prompts of the kernel, each set of which is a task with its texts in order."""
+    """Log odds of the kernel's prompts, each set of which is a task with its texts in order."""
     rates = np.empty(len(kernel.sets))
     for task in dict.fromkeys(kernel.sets):
         rates[kernel.prompts_in(task)] = policy[task].pass_rate
@@ -178,7 +176,7 @@ def _logit(rates: np.ndarray) -> np.ndarray:
 
 
 def kernel_summary(path: str, run: OpenRun, folder: Path, most_cosines: int = 64) -> dict[str, Any]:
-    """Of a run's kernel: prompts, pass rates, cosines of their log odds' gradients if few, and slopes."""
+    """Summary of a run's kernel: prompts, pass rates, cosines of log-odds gradients if few, and slopes."""
     kernel = kernel_of(path, run, folder)
     coupling, rates = kernel.log_odds
     row: dict[str, Any] = {"settings": asdict(KernelSettings.of_run(run)), "sets": kernel.sets}
@@ -190,10 +188,10 @@ def kernel_summary(path: str, run: OpenRun, folder: Path, most_cosines: int = 64
 
 
 def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
-    """The slope of held-out Pass@k at the base under GRPO on the first set, and of new prompts of its kind.
+    """Slope at the base of Pass@k on held-out and on new prompts, under GRPO on the first set.
 
-    By "k", "held out", and the mean of pairs over its standard error in "pairs". Entries: `between_prompts`,
-    `sampled_kernels`.
+    Keys: "k", "held out", and in "pairs" the mean of pairs over its standard error. Entries:
+        `between_prompts`, `sampled_kernels`.
     """
     coupling, rates = kernel.log_odds
     mixed, first = np.flatnonzero((rates > 0) & (rates < 1)), kernel.sets[0]

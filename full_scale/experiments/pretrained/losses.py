@@ -1,4 +1,4 @@
-"""The losses of a training on open prompts: in expectation over all answers, and on samples."""
+"""Losses of a training on open prompts: in expectation over all answers, and on samples."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from .reading import LogProbs
 from .runs import OpenRun
 
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
-"""Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
+"""Forms of the KL: of the whole answer in the reward, or an estimate of each token's in the loss."""
 
 
 def expected_loss(
@@ -40,12 +40,12 @@ def expected_loss(
     form: str,
     beta: float,
 ) -> Float[Tensor, ""]:
-    """A scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
+    """Scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
 
-    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), q
-    the policy itself, its answers listed. In the loss the part of a token is the slope of the library's own
-    estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with the
-    first token that is no word. ValueError for another form.
+    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), with q
+    the policy itself, by enumeration. In the loss the part of a token is the slope of the library's
+    estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with
+    the first token that is not a word. Raises ValueError for another form.
     """
     choice("form", form, FORMS)
     drawn = [table.detach().exp() for table in log_pi]
@@ -83,11 +83,11 @@ METHODS_BY_NAME: Mapping[str, Method] = MappingProxyType(
         "KL-DPG": TARGETED["KL-DPG"],
     }
 )
-"""Of runs on samples, each without its own KL: a run's form of the KL is put on it."""
+"""Methods of runs on samples, each without its own KL: the run's form of the KL is added."""
 
 
 def method_of(run: OpenRun) -> Method:
-    """The run's method with the KL of the run, if it has one."""
+    """Method of the run, with the run's KL if it has one."""
     choice("method", run.method, METHODS_BY_NAME)
     penalty = None if run.kl == "none" else Penalty(run.kl, run.coefficient)
     return replace(METHODS_BY_NAME[run.method], penalty=penalty)
@@ -95,13 +95,12 @@ def method_of(run: OpenRun) -> Method:
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """Prompts of one-token answers: the base's probabilities, correct answers, and which are rehearsed."""
+    """Prompts of one-token answers: base probabilities, correct answers, and the rehearsed prompts."""
 
     log_ref: Float[Tensor, "prompts vocabulary"]
     valid: Bool[Tensor, "prompts vocabulary"]
     rehearsed: Bool[Tensor, " prompts"]
-    stored: Int[Tensor, "rehearsed answers"]
-    """Correct answers of the base."""
+    stored: Int[Tensor, "rehearsed answers"]  # Correct answers of the base.
 
 
 def sampled_loss(
@@ -114,11 +113,11 @@ def sampled_loss(
     generator: torch.Generator,
     weighting: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Float[Tensor, ""]:
-    """The method's loss on `size` answers a prompt, drawn here, by the losses of `dph_theory.losses`.
+    """Loss of the method on `size` sampled answers per prompt, by the losses of `dph_theory.losses`.
 
-    With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored correct answers stand in
-    the rehearsal loss. Groups of equal rewards are left out where the method says so. `weighting` multiplies
-    the advantages of the explored prompts by theirs: of these prompts' numbers, and their rewards.
+    Prompts of a rehearsal are not explored, as in DPH: their stored correct answers enter the rehearsal
+        loss. Groups of equal rewards are dropped if the method does so. `weighting` maps the explored
+        prompts' numbers and rewards to factors of their advantages.
     """
     explored = ~prompts.rehearsed if method.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]
@@ -155,7 +154,7 @@ def anchor_loss(
     log_ref: Float[Tensor, "prompts answers"],
     stored: Int[Tensor, "prompts drawn"] | None,
 ) -> Float[Tensor, ""]:
-    """The forward KL to the base on a few prompts, their mean: exact, or on stored answers of the base."""
+    """Mean forward KL to the base on a few prompts: exact, or on stored answers of the base."""
     if stored is None:
         return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
     ratio = _rows((log_pi - log_ref).gather(1, stored))
@@ -170,7 +169,7 @@ def baseline_loss(
     size: int,
     generator: torch.Generator,
 ) -> Float[Tensor, ""]:
-    """The policy gradient's on `size` answers a prompt: the reward less a constant, or the others' mean."""
+    """Policy gradient loss on `size` answers per prompt: reward minus a constant or the others' mean."""
     drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
     rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
     baseline = "leave_one_out" if constant is None else "none"

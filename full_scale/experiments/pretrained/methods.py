@@ -1,8 +1,8 @@
-"""Which method retains Pass@k, on what it trained and on what it did not?
+"""Which method retains Pass@k, on trained and on held-out prompts?
 
-Left out: any model but one of 135M parameters; more than twenty steps, another optimiser or rate; rehearsed
-prompts that are like the explored ones; answers of more than one token. Coefficients stand on a grid; points
-of the curves that no claim needs have one seed.
+Not covered: models other than one of 135M parameters; more than twenty steps, another optimiser or rate;
+rehearsed prompts that resemble the explored ones; answers of more than one token. Coefficients are on a grid;
+points of the curves that no claim needs have one seed.
 """
 
 import math
@@ -28,11 +28,11 @@ COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = {
     ("DPH-F", "none"): (0.05, 0.5, 5.0), ("DPH-JS", "none"): (0.1, 1.0, 10.0),
     ("DPH-alpha", "none"): (0.05, 0.5, 5.0), ("KL-DPG", "none"): (0.0,),
 }  # fmt: skip
-"""By method and form of its KL. Of DPH-JS twice the others': equal where f''(1) decides."""
+"""Coefficients by method and form of its KL; DPH-JS has twice the others', for equal eta f''(1)."""
 
 
 def setting(method: str, kl: Any = "none", coefficient: float = 0.0) -> OpenRun:
-    """A method's run on the mixture, of any seed."""
+    """Run of a method on the mixture, of any seed."""
     return OpenRun("methods", MIXTURE, method, kl, coefficient)
 
 
@@ -41,8 +41,7 @@ _ONCE: Mapping[tuple[str, str], tuple[float, ...]] = {
     ("GRPO", "k3"): (0.04, 0.1), ("GRPO", "k2"): (0.1,), ("GRPO", "k3_corrected"): (0.04,),
     ("Dr. GRPO", "none"): (0.0,), ("DPH-F", "none"): (5.0,), ("DPH-JS", "none"): (0.1, 1.0),
     ("DPH-alpha", "none"): (0.05, 0.5),
-}  # fmt: skip
-"""Of one seed."""
+}  # fmt: skip  # Coefficients with one seed.
 
 
 def declared() -> list[OpenRun]:
@@ -61,19 +60,19 @@ _rehearsed, _never_trained = (partial(pass_at, tasks=tasks, k=1) for tasks in (R
 
 
 def _effective_answers(policy: Policy) -> float:
-    """The effective number of correct answers of what is rehearsed."""
+    """Effective number of correct answers on rehearsed prompts."""
     return float(np.mean([policy[task].effective_answers for task in REHEARSED]))
 
 
 def _difference(measure: Callable[..., float], run: OpenRun, other: OpenRun | None = None) -> Value:
-    """A measure of one method's end less that of another's, or of the base."""
+    """Measure of one method's end minus that of another's, or of the base."""
     return lambda ends, base: measure(ends[run]) - measure(base if other is None else ends[other])
 
 
 def at_equal_first(ends: Ends, task: str) -> tuple[float, ...]:
-    """A Pass@1 in the middle of what the coefficients of k3 and of k2 share, and there each one's Pass@256.
+    """A Pass@1 in the middle of the range shared by the curves of k3 and k2, and each curve's Pass@256 there.
 
-    On the curves over the coefficients that there are, which begin without a KL; KeyError under two of them.
+    The curves run over the finished coefficients and begin without a KL; KeyError with fewer than two.
     """
     curves = []
     for kl in ("k3", "k2"):
@@ -133,12 +132,11 @@ CLAIMS = (
     Claim("never_trained", "first runs",
           "what was never trained retains its pass rate within .03 without a KL", "it moves further",
           _difference(_never_trained, FREE), (-0.03, 0.03)),
-)  # fmt: skip
-"""Of the methods, each over the seeds."""
+)  # fmt: skip  # Claims about methods, each over the seeds.
 
 
 def table(outcomes: Outcomes) -> Table:
-    """A row a setting and the base: means over seeds of held-out Pass@k."""
+    """One row per setting and the base: means over seeds of held-out Pass@k."""
     groups: dict[OpenRun, list[Policy]] = {}
     runs = of_experiment("methods", outcomes)
     for outcome in runs:
@@ -157,14 +155,14 @@ def _means(ends: Sequence[Policy]) -> list[float]:
 
 DIFFERENCE, POWER = 0.06, 0.8
 COMPARED = (setting("GRPO", "k3", 0.3), setting("DPH-F", "none", 0.05), setting("DPH-JS", "none", 10.0))
-"""Methods whose held-out Pass@k is set against DAPO's: plain k3, and two rehearsals."""
+"""Methods whose held-out Pass@k is compared with DAPO's: k3 without importance weight, and two rehearsals."""
 
 
 def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]:
-    """How many seeds, and how many texts, show a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
+    """Number of seeds and of texts that resolve a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
 
-    By setting, a row a k: the deviation of the difference over seeds, paired; the seeds, and the texts, that
-    a two-sided test at 1 - LEVEL needs for POWER. Of methods with two seeds or more.
+    By setting, one row per k: the paired deviation of the difference over seeds; the seeds, and the
+        texts, that a two-sided test at 1 - LEVEL needs for POWER. Only methods with at least two seeds.
     """
     from scipy.stats import norm
 

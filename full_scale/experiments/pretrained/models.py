@@ -1,12 +1,12 @@
-"""Does the kernel's forecast hold on models that it was never tried on?
+"""Does the kernel's forecast generalise to new models?
 
-Gemma-3-270M and a small Llama that is taught here, beside SmolLM2-135M, each at its rate and at a tenth of
-it; all runs are measured along their course. Forecasts by the plain kernel are written before the runs. That
-of Adam's steps (`transfer.metric`) was made after three runs of the taught Llama, and was to err less with a
-KL and no more without; the rival: what the plain one lacks is not the metric. Its first form, four drawn
-batches for v, gave weights that only rare answers reach no bound, and was replaced after twenty runs, so that
-its forecasts count as made after the runs. Left out: sampled answers of many tokens; adapters; more than 40
-steps.
+Gemma-3-270M and a small Llama taught here join SmolLM2-135M, each at its rate and at a tenth of it; all runs
+are measured along their course. Forecasts by the plain kernel are written before the runs. The forecast by
+the kernel of Adam's steps (`transfer.metric`) was declared after three runs of the taught Llama, with the
+prediction that it errs less with a KL and no more without; its rival: the plain kernel's errors do not come
+from the metric. Its first form, with four sampled batches for v, put no bound on weights that only rare
+answers reach, and was replaced after twenty runs, so its forecasts count as made after the runs. Not covered:
+sampled answers of many tokens; adapters; more than 40 steps.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,7 @@ from typing import Any
 from .anchors import DIGITS, SUMS
 from .runs import MIXTURE, OpenRun
 
-GEMMA, TAUGHT = "gemma3", "taught"
-"""The second is made by `teach`, in the folder of the models that runs start from."""
+GEMMA, TAUGHT = "gemma3", "taught"  # The second is made by `teach`, in the folder of start models.
 
 _own = partial(OpenRun, "models", method="GRPO")
 _gemma = partial(_own, model=GEMMA)
@@ -48,7 +47,7 @@ def declared() -> list[OpenRun]:
 
 
 def paths(path: str, runs: Sequence[OpenRun], bases: Path) -> dict[str | None, str]:
-    """By the runs' model where it is loaded from; the study's own is of that path."""
+    """Paths of the runs' models; the study's own model has the given path."""
     folders: dict[str | None, str] = {run.model: run.model or path for run in runs}
     if TAUGHT in folders:
         folder = bases / TAUGHT

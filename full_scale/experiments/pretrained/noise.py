@@ -1,8 +1,8 @@
-"""Without a KL noise decides which correct answer wins: its std over seeds, by one expected-gradient run.
+"""Without a KL noise decides which correct answer wins: its std over seeds from one expected-gradient run.
 
-Entries: `sampling_noise`. Left out: more than one prompt a run, and answers of several tokens; the Adam of
-other runs; a third answer, which the log odds of the two likeliest do not see; noise that is not small, of
-which the adjoint is the first order.
+Entries: `sampling_noise`. Not covered: more than one prompt per run, and answers of several tokens; the Adam
+of other runs; a third answer, which the log odds of the two likeliest ignore; large noise, because the
+adjoint is of first order.
 """
 
 import math
@@ -24,7 +24,7 @@ FIRST = OpenRun("noise", ("weekdays",), "policy gradient", baseline="none", opti
 
 
 def declared() -> list[OpenRun]:
-    """The policy gradient on each prompt by itself under each baseline, seeds outermost."""
+    """Policy gradient on each prompt by itself under each baseline, seeds outermost."""
     return [
         replace(FIRST, tasks=(task,), baseline=baseline, seed=seed)
         for seed, task, baseline in product(range(SEEDS), TASKS, BASELINES)
@@ -33,47 +33,38 @@ def declared() -> list[OpenRun]:
 
 @dataclass(frozen=True)
 class NoiseForecast:
-    """What is said of a prompt before its runs; the baselines share one expected-gradient run."""
+    """Forecast for a prompt before its runs; the baselines share one expected-gradient run."""
 
     pair: tuple[str, str]
     """The base's two likeliest correct answers, whose log odds spread over seeds."""
-    places: tuple[int, int]
-    """Theirs among the words of the task."""
-    pass_rate: float
-    """Of the base."""
-    ends: tuple[float, float]
-    """The pass rate and the log odds where the expected-gradient run ends."""
-    deviations: Mapping[str, float]
-    """Of the log odds over seeds, by baseline."""
+    places: tuple[int, int]  # Their indices among the words of the task.
+    pass_rate: float  # Of the base.
+    ends: tuple[float, float]  # Pass rate and log odds at the end of the expected-gradient run.
+    deviations: Mapping[str, float]  # Std of the log odds over seeds, by baseline.
     tabular: Mapping[str, float]
-    """The rival, as if each answer's logit moved alone, by baseline that the formula knows."""
-    best_constant: float
-    """The constant baseline of least deviation along the training."""
-    best_of_a_step: float
-    """That of one step at the base, c*."""
+    """Rival: every answer's logit moves alone; by baseline, if the formula covers it."""
+    best_constant: float  # Constant baseline of least deviation along the training.
+    best_of_a_step: float  # Best constant for one step at the base, c*.
 
 
 @dataclass(frozen=True)
 class NoiseVerdict:
-    """Over the seeds of one prompt and baseline: what was predicted, and what came."""
+    """Predicted and measured deviation over the seeds of one prompt and baseline."""
 
     task: str
     baseline: str
     seeds: int
-    pass_rate: float
-    """The mean of where they end."""
+    pass_rate: float  # Mean of the runs' ends.
     predicted: float
     tabular: float | None
     measured: float
     low: float
-    high: float
-    """The 90% interval of the deviation, of normal log odds."""
-    verdict: str
-    """Whether the prediction lies in it."""
+    high: float  # 90% interval of the deviation, for normal log odds.
+    verdict: str  # Does the interval contain the prediction?
 
 
 def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -> list[NoiseVerdict]:
-    """Of each prompt and baseline with two seeds or more."""
+    """Compare each prompt and baseline with at least two seeds."""
     verdicts = []
     for (task, forecast), baseline in product(forecasts.items(), BASELINES):
         ends = [
@@ -83,7 +74,7 @@ def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -
         ]
         if len(ends) < 2:
             continue
-        from scipy.stats import chi2  # Slow to load, and not needed to list what is declared.
+        from scipy.stats import chi2  # Slow to import, and not needed to list the declared runs.
 
         first, second = forecast.places
         freedom, predicted = len(ends) - 1, forecast.deviations[baseline]

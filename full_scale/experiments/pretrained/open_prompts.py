@@ -1,4 +1,4 @@
-"""Open prompts whose answers are one token, or some digits, by name."""
+"""Open prompts whose answers are one token, or a few digits, by name."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -11,27 +11,24 @@ import numpy as np
 from dph_theory.support.errors import choice
 
 SOLVED = 0.6
-"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-STORED = 64
-"""Stored correct answers of each rehearsed prompt."""
+"""Base pass rate from which a trained prompt is rehearsed (D_pef), else it is explored."""
+STORED = 64  # Stored correct answers per rehearsed prompt.
 
 
 @dataclass(frozen=True)
 class OpenPrompts:
-    """Texts to continue by one of the words, or by `length` of them, and which continuations are right."""
+    """Texts to continue by one of the words, or by `length` of them, and the correct continuations."""
 
     name: str
     texts: tuple[str, ...]
-    words: tuple[str, ...]
-    """As they stand in a text, blank included."""
-    right: tuple[frozenset[str], ...]
-    """Of each text."""
+    words: tuple[str, ...]  # As written in a text, blank included.
+    right: tuple[frozenset[str], ...]  # Correct continuations of each text.
     length: int = 1
 
 
 @dataclass(frozen=True)
 class LikeliestTokens:
-    """A text of a task and its likeliest next tokens, each with its probability and whether it is right."""
+    """A text of a task and its likeliest next tokens, each with its probability and correctness."""
 
     text: str
     words: tuple[tuple[str, float, bool], ...]
@@ -51,8 +48,7 @@ _TEXTS = {
     "fruits": ("My favourite fruit is the", "For dessert she ate a ripe"),
     "primes": ("He was born in 19", "The house was built in 19"),
     "minutes": ("The train arrives at 10:", "The film starts at 8:"),
-}
-"""Two phrasings: one that is trained, one that is held out."""
+}  # Two phrasings, one trained, one held out.
 _EXAMPLES = {
     "weekdays": (
         "We met on Monday, not on Friday. We met on Sunday, not on",
@@ -65,7 +61,7 @@ _EXAMPLES = {
     "rain": ("She was born in the month of", "The months with the most rain are June and"),
     "colours": ("My car is red, yours is blue and hers is", "The flag is red, white and"),
 }
-"""The same kinds with examples before them, which the base nearly solves, in many ways."""
+"""The same kinds with examples before them; the base nearly solves these, in many ways."""
 _LAST = "The last digit of 7*8 is 6.\nThe last digit of 3*9 is 7.\nThe last digit of {}*{} is "
 _TWO_LAST = "".join(
     f"The last two digits of {product}" for product in ("17*28 are 76.\n", "53*19 are 07.\n", "{}*{} are ")
@@ -109,14 +105,14 @@ def _last_two_digits(a: int, b: int) -> int:
 
 
 def _all_tasks() -> dict[str, OpenPrompts]:
-    """Each kind's trained half under its name, its held-out half under the name with `, held out`."""
+    """Trained half of each kind under its name, held-out half under the name with `, held out`."""
     tasks = []
     shuffled = np.random.default_rng(1).permutation([*itertools.product(range(2, 10), repeat=2)]).tolist()
-    # Without those that the examples answer.
+    # Without the words that the examples give as answers.
     pairs = [(a, b) for a, b in shuffled if (a, b) not in ((7, 8), (3, 9))]
     sums = [(a, b) for a, b in pairs if a + b <= 9 and (a, b) != (2, 6)]
     long = [(a, b) for a, b in pairs if a * b >= 10]
-    # Of one digit and one number of two, each once.
+    # Products of a one-digit and a two-digit number, each once.
     draw = np.random.default_rng(2)
     columns = draw.integers(2, 10, 300).tolist(), draw.integers(11, 100, 300).tolist()
     wide = [*dict.fromkeys(zip(*columns, strict=True))]
@@ -145,6 +141,6 @@ TASKS: Mapping[str, OpenPrompts] = MappingProxyType(_all_tasks())
 
 
 def open_prompts(name: str) -> OpenPrompts:
-    """The task of that name. Raises ValueError for another."""
+    """Return the task of that name; ValueError for another."""
     choice("task", name, TASKS)
     return TASKS[name]

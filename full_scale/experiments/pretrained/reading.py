@@ -1,8 +1,8 @@
-"""A pretrained model's exact probabilities of the answers to open prompts, from one forward pass.
+"""Exact probabilities of a pretrained model's answers to open prompts, from one forward pass.
 
-What token sequences share at the beginning is computed once. `Reading.enumerable` makes an EnumerableTask of
-the model's own next-token tables, where all tokens but the words are one, its end symbol. Stationary policies
-treat incorrect answers alike: they lose nothing by that.
+Shared prefixes of token sequences are computed once. `Reading.enumerable` makes an EnumerableTask of the
+model's own next-token tables, in which all tokens but the words are joined to the end symbol. This is exact
+for stationary policies, which treat incorrect answers alike.
 """
 
 import itertools
@@ -21,26 +21,25 @@ from ..enumerable_tasks.tasks import EnumerableTask
 from .open_prompts import LikeliestTokens, OpenPrompts
 
 LogProbs = list[Tensor]
-"""Entry t: (texts, words, ..., words, vocabulary), t axes of words: of token t given those before it."""
+"""Entry t: (texts, words, ..., words, vocabulary), t axes of words, for token t given the earlier ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Sequences as one trie: a node a token, which attends to itself and to the nodes before it.
+    """Sequences as one trie: one node per token, which attends to itself and to the nodes before it.
 
-    Gradients are those of the sequences apart: the pass, forward and backward, costs as much as there are
-    nodes.
+    Gradients equal those of separate sequences; the cost of the pass, forward and backward, is
+    proportional to the number of nodes.
     """
 
     ids: Int[Tensor, "1 nodes"]
     positions: Int[Tensor, "1 nodes"]
     visible: Bool[Tensor, "1 1 nodes nodes"]
-    ends: Int[Tensor, " sequences"]
-    """The node of each sequence's last token."""
+    ends: Int[Tensor, " sequences"]  # Node of each sequence's last token.
 
 
 def pack(sequences: Sequence[Sequence[int]]) -> Packed:
-    """The trie of token sequences, none of them empty."""
+    """Build the trie of non-empty token sequences."""
     nodes: dict[tuple[int, int], int] = {}
     parents, positions, ends = [], [], []
     for tokens in sequences:
@@ -61,7 +60,7 @@ def pack(sequences: Sequence[Sequence[int]]) -> Packed:
 
 
 def next_log_probs(model: Any, packed: Packed) -> Float[Tensor, "sequences vocabulary"]:
-    """Log-probabilities of the token after each sequence, float32; logits are made at these places alone."""
+    """Log-probabilities of the token after each sequence, float32; logits are computed only there."""
     hidden = model.model.embed_tokens.weight
     barred = torch.zeros(packed.visible.shape, dtype=hidden.dtype, device=hidden.device)
     barred = barred.masked_fill(~packed.visible.to(hidden.device), torch.finfo(hidden.dtype).min)
@@ -75,9 +74,9 @@ def next_log_probs(model: Any, packed: Packed) -> Float[Tensor, "sequences vocab
 
 
 class Reading:
-    """One forward pass for the probabilities of several tasks; words of two tokens are no words.
+    """One forward pass for the probabilities of several tasks; words of two tokens are dropped.
 
-    ValueError for a task of which no word is one token.
+    Raises ValueError for a task without a word of one token.
     """
 
     def __init__(self, tokenizer: Any, tasks: Sequence[OpenPrompts]) -> None:
@@ -92,7 +91,7 @@ class Reading:
         for name, words in self.words.items():
             if not words:
                 raise argument_error(f"task {name!r} words", self.tasks[name].words, "some of one token")
-        # The beginning of a text that the tokenizer would add is the model's own business: SmolLM2 has none.
+        # The tokeniser's start symbol depends on the model: SmolLM2 has none.
         first: list[int] = tokenizer("")["input_ids"]
         sequences: list[list[int]] = []
         self._shapes: dict[tuple[str, int], tuple[int, ...]] = {}
@@ -105,7 +104,7 @@ class Reading:
         self.packed = pack(sequences)
 
     def log_probs(self, model: Any) -> dict[str, LogProbs]:
-        """Of each task, over the whole vocabulary, on the CPU wherever the model is."""
+        """Log-probabilities of each task over the whole vocabulary, on the CPU whatever the device."""
         sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
         parts = next_log_probs(model, self.packed).cpu().split(sizes)
         tables = {
@@ -115,18 +114,18 @@ class Reading:
         return {name: [tables[name, t] for t in range(task.length)] for name, task in self.tasks.items()}
 
     def word_ids(self, name: str) -> Int[Tensor, " words"]:
-        """The tokens of a task's words."""
+        """Tokens of a task's words."""
         return torch.tensor([*self.words[name].values()])
 
     def valid(self, name: str) -> Bool[Tensor, "texts ..."]:
-        """Which answers of words are right, (texts, words, ..., words)."""
+        """Mask of the correct answers, (texts, words, ..., words)."""
         task, words = self.tasks[name], self.words[name]
         answers = ["".join(answer) for answer in itertools.product(words, repeat=task.length)]
         rows = [[answer in right for answer in answers] for right in task.right]
         return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
 
     def enumerable(self, name: str, log_probs: LogProbs) -> EnumerableTask:
-        """The task with that base; all tokens but the words are its end symbol."""
+        """The task with that base; all tokens but the words become its end symbol."""
         tables = [_with_others(table.detach(), self.word_ids(name)) for table in log_probs]
         words, valid = self.words[name], self.valid(name).numpy()
         valid = np.pad(valid, [(0, 0), *[(0, 1)] * (valid.ndim - 1)])
@@ -134,7 +133,7 @@ class Reading:
 
 
 def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
-    """Probabilities of words and of all else; after all else nothing counts: the rows are copies."""
+    """Probabilities of words and of everything else, after which nothing counts: those rows are copies."""
     chances = table.double().softmax(dim=-1)
     named = chances[..., words]
     other = chances.sum(dim=-1, keepdim=True) - named.sum(dim=-1, keepdim=True)
@@ -147,9 +146,9 @@ def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
 def likeliest_tokens(
     log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5
 ) -> LikeliestTokens:
-    """How a model goes on after the first text of a task, from `Reading.log_probs` of it.
+    """Likeliest continuations of the first text of a task, from its `Reading.log_probs`.
 
-    A word of an answer of several is correct where some correct answer begins with it.
+    A word of a longer answer counts as correct if some correct answer begins with it.
     """
     top, right = log_probs[0][0].exp().topk(most), task.right[0]
     words = [tokenizer.decode(int(token)) for token in top.indices]

@@ -1,9 +1,9 @@
-"""Where does an advantage's divisor decide what is retained, and does a weight from counts retain more?
+"""When does an advantage's divisor decide retention, and does a weight from counts retain more?
 
-Beside the runs of `advantages`: other groups, KLs and tasks, another model, and advantages weighed by V^-1, V
-from counts of the base that each group moves on. Runs are compared at equal trained Pass@1 (`advantages`).
-How V is counted was settled after one run that left the own group out ("counted before") and hardly learned:
-predictions about counts are from before all other runs. Left out: sampled answers of many tokens, larger
+In addition to `advantages`: other groups, KLs and tasks, another model, and advantages weighed by V^-1, with
+V from counts of the base that each group updates. Runs are compared at equal trained Pass@1 (`advantages`).
+The way of counting V was fixed after one run that excluded the own group ("counted before") and hardly
+learned: predictions about counts precede all other runs. Not covered: sampled answers of many tokens, larger
 groups, other rates. Entries `retention`.
 """
 
@@ -16,8 +16,7 @@ from .advantages import MEAN, STD, UNDIVIDED, difference, setting
 from .anchors import DIGITS, PRODUCTS, SUMS
 from .runs import MIXTURE, RANDOM, OpenRun
 
-TWO_LAST = ("last two digits",)
-"""A hundred answers, of which a guess has one in a hundred."""
+TWO_LAST = ("last two digits",)  # A hundred answers, of which a guess finds one percent.
 
 
 def _setting(method: str, tasks: tuple[str, ...] = DIGITS, **fields: Any) -> OpenRun:
@@ -45,7 +44,7 @@ BY_STD, BY_MEAN = "DPH-F by the std", "DPH-F by the mean"
 
 
 def declared() -> list[OpenRun]:
-    """Three seeds of what decides, one or two of the rest; seeds outermost."""
+    """Three seeds of the decisive settings, one or two of the rest; seeds outermost."""
     three = [
         _rehearsed(BY_MEAN), _rehearsed(BY_STD), _counted(),
         *(group(method) for group in (_small, _large) for method in (MEAN, STD)),
@@ -61,7 +60,7 @@ def declared() -> list[OpenRun]:
 
 
 def _gain_of_groups(courses: Any, base: Any) -> float:
-    """MaxRL's advantage over GRPO in groups of 64, less that in groups of 4."""
+    """MaxRL's advantage over GRPO in groups of 64, minus that in groups of 4."""
     large, small = (difference(group(MEAN), group(STD)) for group in (_large, _small))
     return large(courses, base) - small(courses, base)
 
@@ -114,5 +113,4 @@ CLAIMS = (
     _claim("exact_late", "retention",
            "weighed by the exact 1/V less is retained at a trained Pass@1 of .75 than at .45",
            "it retains for good", difference(_exact(), _exact(), later=0.75), BELOW),
-)  # fmt: skip
-"""Of the retention, each over the seeds."""
+)  # fmt: skip  # Claims about retention, each over the seeds.

@@ -1,4 +1,4 @@
-"""A training of the pretrained Llama as fields, and what is measured of it."""
+"""Fields and measures of a training of the pretrained Llama."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,122 +12,103 @@ from ..outcome import Outcome, Settings, annealed
 
 EXPLORED = "last digits"
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
-HELD_OUT = ", held out"
-"""After the name of a kind of prompts: those of the kind that no run trains."""
-UNTRAINED = EXPLORED + HELD_OUT
-"""Of the kind that is explored, never trained."""
+HELD_OUT = ", held out"  # Suffix of the name of a kind: its prompts that no run trains.
+UNTRAINED = EXPLORED + HELD_OUT  # Explored kind, never trained.
 MIXTURE = (EXPLORED, *REHEARSED)
 NEVER = tuple(name + half for name in ("weekdays", "colours", "fruits") for half in ("", HELD_OUT))
 MEASURED = (*MIXTURE, *(name + HELD_OUT for name in MIXTURE), *NEVER, "minutes", "primes", "sums in words")
 BASELINES: Mapping[str, float | None] = {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
-"""What the runs without a KL subtract from a reward: the mean of the others of its group, or a constant."""
-ANSWERS = 64
-"""Answers a step of runs on one prompt."""
-GROUP = 16
-"""Answers a prompt and step of all others, where a run does not say another number."""
+"""Baseline of runs without a KL: the mean of the others in the group, or a constant."""
+ANSWERS = 64  # Answers per step of runs on one prompt.
+GROUP = 16  # Default answers per prompt and step of all other runs.
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
-ALONG = ("advantages", "retention")
-"""Experiments whose runs are compared along their courses."""
+ALONG = ("advantages", "retention")  # Experiments whose runs are compared along their courses.
 PICKED = (RANDOM, BY_KERNEL, ALONE)
-"""How anchors are picked: by lot, to explain the most of the kernel, or those that explain least."""
+"""Selection of anchors: random, to explain most of the kernel, or to explain least."""
 
 
 @dataclass(frozen=True)
 class OpenRun(Settings):
     """A training of the pretrained Llama: on samples with a seed, in expectation without one.
 
-    What people read of it is written by `dph_theory.support.settings_text`.
+    `dph_theory.support.settings_text` writes its settings for people.
     """
 
     experiment: str
-    tasks: tuple[str, ...]
-    """Which are trained, each on all its texts."""
+    tasks: tuple[str, ...]  # Trained tasks, each on all its texts.
     method: str
     """One of `losses.METHODS_BY_NAME`, or the plain policy gradient."""
     kl: Literal["none", "reward", "k2", "k3", "k3_corrected"] = "none"
     """The form of the KL to the base on trained prompts: of the answer in the reward, or of tokens."""
-    coefficient: float = 0.0
-    """Of the KL, of the rehearsal (eta), or of the forward KL on anchors."""
+    coefficient: float = 0.0  # Of the KL, of the rehearsal (eta), or of the forward KL on anchors.
     coefficient_from: float | None = None
-    """That of the first step, from which it falls geometrically by the middle of the training."""
-    baseline: str | None = None
-    """One of BASELINES, for the policy gradient on samples."""
+    """Initial coefficient, which falls geometrically by the middle of the training."""
+    baseline: str | None = None  # One of BASELINES, for the policy gradient on samples.
     trainer: Literal["own", "trl"] = "own"
     optimiser: Literal["adam", "sgd"] = "adam"
     learning_rate: float = 1e-5
-    rank: int | None = None
-    """Of a LoRA adapter; None trains every weight."""
+    rank: int | None = None  # Of a LoRA adapter; None trains every weight.
     steps: int = 20
     seed: int | None = None
-    measured_after: int = 0
-    """Steps after which the kernel is measured that the rest of the training is predicted by."""
-    anchors: int = 0
-    """So many prompts of the first task's held-out half are held at the base, by a forward KL."""
-    picked: str | None = None
-    """How, one of PICKED."""
+    measured_after: int = 0  # Steps before the kernel that predicts the rest is measured.
+    anchors: int = 0  # Number of the first task's held-out prompts anchored by a forward KL.
+    picked: str | None = None  # Selection of the anchors, one of PICKED.
     answers: int | None = None
     """Stored answers of each anchor, correct and not; None for the base's exact probabilities."""
-    group: int = GROUP
-    """Answers a prompt and step."""
-    power: float = 0.0
-    """Advantages are weighed by V^-power too."""
+    group: int = GROUP  # Answers per prompt and step.
+    power: float = 0.0  # Advantages are also weighed by V^-power.
     rates: Literal["counted", "counted before", "exact"] | None = None
-    """Whence that V: counts of the base and of groups, the own one with them or not, or the policy itself."""
-    model: str | None = None
-    """A packaged model; None for the study's own."""
+    """Source of that V: counts of the base and of groups, with or without the own one, or the policy."""
+    model: str | None = None  # A packaged model; None for the study's own.
 
     @property
     def id(self) -> str:
-        """The name it is stored under."""
+        """Name under which the run is stored."""
         return f"{self.experiment}-{self.digest}"
 
     @property
     def task(self) -> str:
-        """The names of its tasks as people read them."""
+        """Readable names of its tasks."""
         return ", ".join(self.tasks)
 
     @property
     def setting(self) -> "OpenRun":
-        """What runs of several seeds have in common: all but the seed."""
+        """All fields but the seed, as shared by runs of several seeds."""
         return replace(self, seed=None)
 
     @property
     def measured_every(self) -> int:
-        """The steps between two points of its course."""
+        """Steps between two points of its course."""
         return max(2, self.steps // 10) if self.experiment in (*ALONG, "models") else max(1, self.steps // 2)
 
     def coefficient_at(self, step: int) -> float:
-        """The coefficient of a step."""
+        """Coefficient at a step."""
         return annealed(self.coefficient, self.coefficient_from, step / self.steps)
 
 
 @dataclass(frozen=True)
 class TaskMeasures:
-    """A task under a policy, exactly."""
+    """Exact measures of a task under a policy."""
 
-    pass_rate: tuple[float, ...]
-    """Of each text."""
-    effective_answers: float
-    """exp of the entropy of the correct answers; a mean over texts."""
-    kl_to_base: float
-    """Of the whole answer, over the whole vocabulary; a mean over texts."""
+    pass_rate: tuple[float, ...]  # Of each text.
+    effective_answers: float  # exp of the entropy of the correct answers; a mean over texts.
+    kl_to_base: float  # Of the whole answer, over the whole vocabulary; a mean over texts.
     first_shares: tuple[tuple[float, ...], ...] = ()
-    """P(first word | correct) of each text; of tasks with one correct answer a text none are stored."""
+    """P(first word | correct) of each text; not stored for tasks with one correct answer per text."""
 
 
-Policy = Mapping[str, TaskMeasures]
-"""A policy as it is measured: by task."""
+Policy = Mapping[str, TaskMeasures]  # Measures of a policy by task.
 
 
 def pass_at(policy: Policy, tasks: Sequence[str], k: int, *, without: Sequence[int] = ()) -> float:
-    """Exact Pass@k, the mean over all texts of the tasks but those numbers."""
+    """Exact Pass@k, the mean over all texts of the tasks except those in `without`."""
     rates = np.delete(np.concatenate([policy[task].pass_rate for task in tasks]), [*without])
     return float(exact_pass_at_k(np.minimum(rates, 1.0), np.asarray(k)).mean())
 
 
 @dataclass(frozen=True)
 class CoursePoint:
-    """The policy after so many steps."""
+    """The policy after a number of steps."""
 
     step: int
     tasks: Policy
@@ -135,21 +116,19 @@ class CoursePoint:
 
 @dataclass(frozen=True)
 class FinishedOpenRun(Outcome):
-    """A run, its course, how far it ended from each stationary policy (KL to it), and its seconds."""
+    """A run, its course, its final KL to each stationary policy, and its seconds."""
 
     run: OpenRun
     course: tuple[CoursePoint, ...]
     distances: Mapping[str, float]
     seconds: float
     seconds_a_step: float
-    peak_gib: float = 0.0
-    """The most memory of the process until then."""
-    gap: float | None = None
-    """Of the task whose mean pass rate is furthest from that predicted."""
+    peak_gib: float = 0.0  # Peak memory of the process until then.
+    gap: float | None = None  # Of the task whose mean pass rate is furthest from the prediction.
 
     @property
     def own(self) -> str | None:
-        """The form of the KL whose stationary policy it has."""
+        """Form of the KL whose stationary policy the run has."""
         return policy_form(self.run.kl) if self.distances else None
 
 
@@ -157,12 +136,12 @@ Outcomes = Sequence[FinishedOpenRun]
 
 
 def policy_form(kl: str) -> str:
-    """The form of the KL that has the same stationary policy as this one, and stands for both."""
+    """Representative form of the KL with the same stationary policy as this one."""
     return "k3_corrected" if kl == "k2" else kl
 
 
 def of_experiment(name: str | Sequence[str], outcomes: Outcomes) -> list[FinishedOpenRun]:
-    """The finished runs of one experiment, or of several."""
+    """Finished runs of one experiment, or of several."""
     names = (name,) if isinstance(name, str) else name
     return [outcome for outcome in outcomes if outcome.run.experiment in names]
 

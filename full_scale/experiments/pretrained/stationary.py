@@ -1,9 +1,9 @@
-"""Where does each form of the KL end, without noise, and under TRL's own trainer on samples?
+"""Does each form of the KL converge to its stationary policy, without noise and under TRL's trainer?
 
-Predicted from the base alone, before the run: the stationary policy of each form, of the base's own tables.
-Left out: more than one prompt a kind; how fast a run gets there; answers of more than two tokens; betas below
-0.2. The runs in expectation share one model, so that several prompts that the theory takes one by one are
-trained together.
+The prediction, made before the run from the base alone, is the stationary policy of each form for the base's
+own tables. Not covered: more than one prompt per kind; the speed of convergence; answers of more than two
+tokens; betas below 0.2. The runs in expectation share one model, so prompts that the theory treats one by one
+are trained together.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ FOUR: tuple[str, ...] = ("weekdays", "colours", "fruits", "summer")
 
 
 def declared() -> list[OpenRun]:
-    """Those in expectation, with beta falling and constant."""
+    """Runs in expectation, with beta falling and constant."""
     ends, every = ("reward", "k3"), ("reward", "k3_corrected", "k3")
     digits = product((0.2, 0.5), ("primes", "minutes"), every)
     falling = [(FOUR, kl, beta) for kl, beta in product(ends, (1.0, 0.5, 0.2))]
     falling += [((task,), kl, beta) for beta, task, kl in digits]
-    # Whether the pass rate overshoots where beta does not fall, and comes back slowly.
+    # With constant beta the pass rate may overshoot and return slowly.
     constant = [(FOUR, kl, beta) for kl, beta in product(ends, (0.5, 0.2))]
     constant += [(("primes",), kl, 0.2) for kl in every]
     run: Callable[..., OpenRun] = partial(OpenRun, "stationary", learning_rate=2e-5, steps=90)
@@ -36,21 +36,21 @@ def declared() -> list[OpenRun]:
 
 
 def runs_under_trl() -> list[OpenRun]:
-    """One prompt, on samples."""
+    """Runs of one prompt, on samples."""
     run = partial(OpenRun, "trl", ("weekdays",), "Dr. GRPO", coefficient=0.2, coefficient_from=1.0, seed=0)
     return [run(kl, trainer="trl", steps=60, learning_rate=2e-5) for kl in ("k3", "k3_corrected", "reward")]
 
 
 @dataclass(frozen=True)
 class PredictedEnd:
-    """Where a form of the KL is predicted to end, of each of the run's tasks."""
+    """Predicted policy of a form of the KL, for each of the run's tasks."""
 
     pass_rate: dict[str, float]
     first_shares: dict[str, tuple[float, ...]]
 
 
 def table(outcomes: Outcomes) -> Table:
-    """The runs beside their predictions."""
+    """Runs beside their predictions."""
     rows = []
     for outcome in [*of_experiment("stationary", outcomes), *of_experiment("trl", outcomes)]:
         run, beta = outcome.run, f"{outcome.run.coefficient:g}"

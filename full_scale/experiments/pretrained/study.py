@@ -1,4 +1,4 @@
-"""The study of the pretrained Llama: its experiments, what is predicted before each run, and the runs."""
+"""Study of the pretrained Llama: its experiments, the predictions before each run, and the runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
     "models": (models.declared, "And other models, which the forecast was never tried on?"),
 }  # fmt: skip
-"""By name the runs that are declared, whatever came out, and their question."""
+"""Declared runs and question of each experiment, whatever the results."""
 
 
 def declared() -> list[OpenRun]:
-    """The runs of all experiments, whatever came out."""
+    """Declared runs of all experiments."""
     return [run for runs, _ in EXPERIMENTS.values() for run in runs()]
 
 
@@ -37,7 +37,7 @@ def quick_runs() -> list[OpenRun]:
 
 
 def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> Iterator[Step]:
-    """The base, what theory predicts of each kind of run, the runs, and what the kernel makes of them."""
+    """The base, predictions for each kind of run, the runs, and the kernel's interpolations."""
     path, room = options.model, __package__
     yield Step(findings.TOKENS, f"{room}.training:base_tokens", {task: (path, task) for task in MEASURED})
     predictable = {run.id: (path, run) for run in runs if run.experiment in ("stationary", "trl")}
@@ -51,7 +51,7 @@ def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> It
         for run in runs
         if run.experiment in ("methods", "anchors", "transfer", "models")
     }
-    # A kernel a base: measured by one process, and then there for all.
+    # One kernel per base: measured by one process, then shared.
     kernels = {transfer.KernelSettings.of_run(job[1]).digest: job for job in coupled.values()}
     yield Step(findings.KERNEL, f"{room}.kernels:kernel_summary", kernels)
     yield Step(findings.FORECAST, f"{room}.kernels:forecast", coupled)
@@ -73,7 +73,7 @@ def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> It
 
 
 def identity(options: StudyOptions) -> dict[str, Any]:
-    """What all rows depend on: the weights of the model, and sizes that are no fields of a run."""
+    """Identity of all rows: the model's weights, and sizes that are not fields of a run."""
     from ...models.load import model_hash
 
     return {"kind": "pretrained", "model": model_hash(options.model), "group": GROUP, "stored": STORED}

@@ -1,4 +1,4 @@
-"""A small Llama that reads characters, taught here to answer some open prompts by lot."""
+"""A small Llama that reads characters, taught here to answer some open prompts at random."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +19,9 @@ _STEPS, _RATE, _SEED = 400, 1e-3, 0
 
 
 def teach(folder: Path, tasks: Sequence[str]) -> None:
-    """Save to the folder a Llama of 4 layers and 128 channels, taught both halves of tasks of one digit.
+    """Save a Llama of 4 layers and 128 channels, taught both halves of tasks of one digit.
 
-    Of each prompt the target is drawn by lot among all distributions of digits, correct or not.
+    The target of each prompt is drawn at random among all distributions of digits, correct or not.
     """
     prompts = [open_prompts(name) for name in with_held_out(tasks)]
     characters = sorted({character for task in prompts for character in "".join((*task.texts, *DIGITS))})

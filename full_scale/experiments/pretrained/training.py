@@ -1,4 +1,4 @@
-"""One training of a pretrained Llama on open prompts, and what it is measured to be, exactly."""
+"""Training of a pretrained Llama on open prompts, and its exact measures."""
 
 import resource
 import time
@@ -27,12 +27,12 @@ from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, Tas
 
 
 def peak() -> float:
-    """The most memory that this process has held, in GiB."""
+    """Peak memory of this process, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: Tensor) -> TaskMeasures:
-    """A task's measures; `full` and `base` are over the vocabulary, `task` is of the policy's own tables."""
+    """Measures of a task; `full` and `base` are over the vocabulary, `task` has the policy's own tables."""
     shares = valid_answer_shares(task.base, task.valid, task.end)
     flat = shares.reshape(len(shares), -1)
     first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)[:, :-1]
@@ -46,7 +46,7 @@ def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: T
 
 
 def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
-    """KL(pi || base) of answers that end with the first token that is no word, (texts,)."""
+    """KL(pi || base) of answers that end with the first token that is not a word, (texts,)."""
     below: Tensor | float = 0.0
     for pi, ref in reversed([*zip(full, base, strict=True)]):
         p, terms = pi.double().exp(), pi.double() - ref.double()
@@ -58,7 +58,7 @@ def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
 
 
 class PretrainedLlama:
-    """The model, its tokenizer and the base's answers; the weights are put back before each training."""
+    """The model, its tokeniser and the base's answers; the weights are restored before each training."""
 
     def __init__(self, path: str, attention: str = "sdpa") -> None:
         where = source(path)
@@ -72,9 +72,9 @@ class PretrainedLlama:
         self._bases: dict[tuple[str, ...], dict[str, LogProbs]] = {}
 
     def reset(self) -> None:
-        """The weights as they were loaded."""
+        """Restore the weights as loaded."""
         self.model.load_state_dict(self._weights)
-        self.model.requires_grad_(True)  # An adapter that was taken off leaves all weights frozen.
+        self.model.requires_grad_(True)  # Removing an adapter leaves all weights frozen.
         self.model.zero_grad(set_to_none=False)
 
     def reading(self, tasks: Sequence[str]) -> Reading:
@@ -82,7 +82,7 @@ class PretrainedLlama:
         return Reading(self.tokenizer, [open_prompts(name) for name in tasks])
 
     def base(self, reading: Reading) -> dict[str, LogProbs]:
-        """The base's log-probabilities: to be asked for while the model is the base."""
+        """The base's log-probabilities; to be called while the model is the base."""
         key = tuple(reading.tasks)
         if key not in self._bases:
             with torch.no_grad():
@@ -90,7 +90,7 @@ class PretrainedLlama:
         return self._bases[key]
 
     def measure(self, step: int, reading: Reading) -> CoursePoint:
-        """All tasks of the reading, exactly."""
+        """Measure all tasks of the reading exactly."""
         base, tasks = self._bases[tuple(reading.tasks)], {}
         with torch.no_grad():
             log_probs = reading.log_probs(self.model)
@@ -107,22 +107,22 @@ def _loaded(path: str) -> PretrainedLlama:
 
 
 def pretrained_llama(path: str) -> PretrainedLlama:
-    """The model of that path as it is before training, loaded once a process."""
+    """The model of that path before training, loaded once per process."""
     llama = _loaded(path)
     llama.reset()
     return llama
 
 
+# Maps the step and the policy's log-probabilities to a loss.
 Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
-"""Of the step and the policy's log-probabilities."""
 
 
 def descend(
     llama: PretrainedLlama, run: OpenRun, loss: Loss, reading: Reading, measured: Reading, every: int
 ) -> FinishedOpenRun:
-    """Train from the base: points every so many steps and at the end.
+    """Train from the base; returns points every so many steps and at the end.
 
-    The rate is constant for runs on samples, and falls in the second half of those in expectation.
+    The rate is constant for runs on samples, and falls in the second half of runs in expectation.
     """
     weights = [weight for weight in llama.model.parameters() if weight.requires_grad]
     optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.learning_rate)
@@ -146,9 +146,9 @@ def descend(
 
 
 def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """The run of a method on its own samples, measured on all that it trains and does not.
+    """Train a method on its own samples, measured on all trained and held-out prompts.
 
-    `anchors`: the texts of the first task's held-out half that are held at the base.
+    `anchors`: anchored texts of the first task's held-out half.
     """
     llama = pretrained_llama(path)
     pinned = _texts_of(open_prompts(run.tasks[0] + HELD_OUT), anchors)
@@ -159,7 +159,7 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     llama.base(measured)
     if run.rank is not None:
         with torch.random.fork_rng():
-            torch.manual_seed(run.seed or 0)  # Of an adapter's first half, which is drawn.
+            torch.manual_seed(run.seed or 0)  # Seed of an adapter's first half, which is random.
             adapted = get_peft_model(llama.model, adapter(run.rank))
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, {name: base[name] for name in run.tasks}, generator)
@@ -189,7 +189,7 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
 def _weighting_of(
     run: OpenRun, prompts: Prompts, generator: torch.Generator
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """V^-power of the run, if it has one: of the policy's answers, prompts' numbers, and their rewards."""
+    """V^-power of the run, if it has one, from the policy's answers, prompts' numbers and rewards."""
     if run.rates is None:
         return None
 
@@ -206,7 +206,7 @@ def _weighting_of(
     counts = PassRates(correct.long().numpy(), np.full(len(correct), STORED))
 
     def counted(answers: Tensor, rows: Tensor, rewards: Tensor) -> Tensor:
-        # Shrunk to their mean by one answer: of the own group nothing is known.
+        # Shrunk to their mean by one answer, because nothing is known of the own group.
         mean = counts.correct.sum() / counts.answers.sum()
         before = ((counts.correct + mean) / (counts.answers + 1))[rows] ** -run.power
         counts.count(rows, rewards)
@@ -216,16 +216,16 @@ def _weighting_of(
 
 
 def _texts_of(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:
-    """A task of some of its texts."""
+    """Restrict a task to some of its texts."""
     name = f"{task.name} {', '.join(map(str, texts))}"
     right = tuple(task.right[text] for text in texts)
     return replace(task, name=name, texts=tuple(task.texts[text] for text in texts), right=right)
 
 
 def whole_answers(tables: LogProbs, words: Tensor) -> Tensor:
-    """Log-probabilities of whole answers, (texts, answers): of one token the vocabulary's.
+    """Log-probabilities of whole answers, (texts, answers); one-token answers are the vocabulary's tokens.
 
-    Of two all pairs of words, then all else together.
+    Two-token answers are all pairs of words, then everything else together.
     """
     if len(tables) == 1:
         return tables[0]
@@ -253,7 +253,7 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
 
 
 def base_tokens(path: str, name: str) -> LikeliestTokens:
-    """How the base goes on after the first text of a task that is measured."""
+    """Likeliest continuations by the base of a measured task's first text."""
     llama = pretrained_llama(path)
     base = llama.base(llama.reading(MEASURED))[name]
     return likeliest_tokens(base, llama.tokenizer, open_prompts(name))

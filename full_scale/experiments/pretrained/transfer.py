@@ -1,8 +1,8 @@
-"""Does the kernel of the base predict what training some prompts does to others of their kind?
+"""Does the kernel of the base predict the effect of training on other prompts of the same kind?
 
-Before a run the linearised model is trained by the run's own method; nothing is fitted. After it the kernel
-says from the change of the trained prompts what that of the others is. Left out: how the kernel moves along a
-training, but for one run; seeds of the sketch of gradients; answers that are listed in part. Runs of the
+Before a run the linearised model is trained by the run's own method, without any fit. After the run the
+kernel interpolates the change of the trained prompts to the others. Not covered: the change of the kernel
+during training, except in one run; seeds of the sketch of gradients; partially listed answers. Runs of the
 methods and of the anchors are predicted as well; declared here are other prompts, optimisers and ranks.
 """
 
@@ -26,7 +26,7 @@ KS = (1, 16, 256)
 
 
 def declared() -> list[OpenRun]:
-    """Other prompts than the methods', other optimisers, rates and ranks, and a kernel measured later."""
+    """Prompts other than the methods', other optimisers, rates and ranks, and a kernel measured later."""
     grpo = partial(OpenRun, "transfer", method="GRPO")
     forward = partial(grpo, kl="k3", coefficient=0.3)
     kinds = [grpo(SUMS), forward(SUMS), grpo(PRODUCTS), forward(PRODUCTS)]
@@ -45,55 +45,49 @@ def declared() -> list[OpenRun]:
 
 @dataclass(frozen=True)
 class KernelSettings(Settings):
-    """What decides a kernel: prompts and their held-out halves, at the base or so many steps later."""
+    """Settings of a kernel: prompts and their held-out halves, at the base or so many steps later."""
 
     tasks: tuple[str, ...]
     rank: int | None = None
     measured_after: int = 0
-    seed: int | None = None
-    """Of the steps before it was measured."""
+    seed: int | None = None  # Of the steps before the measurement.
     model: str | None = None
     metric: str = "euclidean"
 
     @classmethod
     def of_run(cls, run: OpenRun, metric: str = "euclidean") -> "KernelSettings":
-        """Those of the kernel that a run is predicted by."""
+        """Settings of the kernel by which a run is predicted."""
         seed = run.seed if run.measured_after else None
         return cls(run.tasks, run.rank, run.measured_after, seed, run.model, metric)
 
 
 @dataclass(frozen=True)
 class TransferForecast:
-    """A run's end as it is predicted: Pass@k at KS on prompts that are trained, and on held-out ones."""
+    """Predicted end of a run: Pass@k at KS on trained prompts, and on held-out ones."""
 
     trained: tuple[float, ...]
     held_out: tuple[float, ...]
-    spread: tuple[float, ...]
-    """The deviation of the latter over seeds."""
-    without_noise: tuple[float, ...]
-    """The latter if every step took the expected gradient."""
+    spread: tuple[float, ...]  # Deviation of the held-out Pass@k over seeds.
+    without_noise: tuple[float, ...]  # Held-out Pass@k if every step took the expected gradient.
     trained_alone: tuple[float, ...]
-    """The former if each prompt had a model of its own; the held-out ones would stay as they are."""
-    rates: tuple[float, ...]
-    """Mean pass rates of the prompts of the kernel, in its order."""
+    """Trained Pass@k if each prompt had its own model; the held-out prompts would not change."""
+    rates: tuple[float, ...]  # Mean pass rates of the prompts of the kernel, in its order.
     anchors: tuple[int, ...] = ()
-    """The texts of the first task's held-out half that are pinned to the base, not counted as held out."""
+    """Anchored texts of the first task's held-out half, which do not count as held out."""
 
 
 @dataclass(frozen=True)
 class Interpolation:
-    """A finished run's held-out Pass@k at KS as the kernel says from what its trained prompts did."""
+    """Held-out Pass@k of a finished run at KS, interpolated by the kernel from its trained prompts."""
 
     interpolated: tuple[float, ...]
-    correlation: float
-    """Over held-out prompts, of the interpolated change of log odds with the measured one."""
-    forecast_correlation: float
-    """The same of the forecast change."""
+    correlation: float  # Interpolated with measured changes of held-out log odds.
+    forecast_correlation: float  # Forecast with measured changes.
 
 
 @dataclass(frozen=True)
 class ForecastComparison:
-    """Runs of one setting: what was predicted of their mean Pass@k at KS, held out, and what was measured."""
+    """Runs of one setting: predicted and measured mean held-out Pass@k at KS."""
 
     setting: OpenRun
     seeds: int
@@ -109,15 +103,14 @@ class ForecastComparison:
     measured_spread: tuple[float, ...]
     correlation: float
     forecast_correlation: float
-    adam_forecast: tuple[float, ...] = ()
-    """By the kernel of Adam's steps, empty where there is none."""
+    adam_forecast: tuple[float, ...] = ()  # By the kernel of Adam's steps, or empty.
 
 
 def comparisons(
     outcomes: Outcomes, forecasts: Mapping[str, TransferForecast],
     interpolations: Mapping[str, Interpolation], of_adam: Mapping[str, TransferForecast],
 ) -> list[ForecastComparison]:  # fmt: skip
-    """The runs that were predicted, by setting."""
+    """Predicted runs, by setting."""
     groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
         if outcome.run.id in forecasts and outcome.run.id in interpolations:
@@ -149,11 +142,11 @@ def comparisons(
 
 
 def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, Any]]:
-    """By model, experiment, task and rate: how far forecasts and rivals of held-out Pass@k were off, at KS.
+    """Errors of forecasts and rivals of held-out Pass@k at KS, by model, experiment, task and rate.
 
-    Each a root mean square over settings: of the plain kernel and of that of Adam's steps where all have
-    both, of no change (what each prompt alone predicts too), and of one answer for every prompt, whose Pass@k
-    is its Pass@1; beside them the noise of the measured means over seeds.
+    Root mean squares over settings: of the plain kernel and of that of Adam's steps where all settings
+        have both, of no change (which each prompt alone predicts too), and of one answer for every
+        prompt, whose Pass@k is its Pass@1; beside them the noise of the measured means over seeds.
     """
     groups: dict[tuple[Any, ...], list[ForecastComparison]] = {}
     for row in compared:
@@ -183,19 +176,19 @@ def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, An
 
 
 def mean_of_rows(values: np.ndarray | Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """The mean over the first axis."""
+    """Mean over the first axis."""
     return tuple(np.asarray(values).mean(axis=0).tolist())
 
 
 def _free_pass_at(outcomes: Outcomes, forecasts: Sequence[TransferForecast], point: int) -> np.ndarray:
-    """By run, at the start or the end: Pass@k at KS on the held-out texts that are not pinned."""
+    """Pass@k at KS on the held-out texts without anchors, by run, at the start or the end."""
     task = outcomes[0].run.tasks[0] + HELD_OUT
     policies = zip([outcome.course[point].tasks for outcome in outcomes], forecasts, strict=True)
     return np.array([[pass_at(p, [task], k, without=f.anchors) for k in KS] for p, f in policies])
 
 
 def table(compared: Sequence[ForecastComparison]) -> Table:
-    """A row a setting: held-out Pass@k of the base, predicted, interpolated and measured."""
+    """One row per setting: held-out Pass@k of the base, predicted, interpolated and measured."""
     rows: list[tuple[str | float, ...]] = []
     for row in compared:
         numbers = zip(row.base, row.forecast, row.interpolated, row.measured, strict=True)

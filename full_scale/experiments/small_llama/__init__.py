@@ -1,1 +1,1 @@
-"""Stationary policies tested on a real Llama: predictions written down, runs under TRL, exact results."""
+"""Test of stationary policies on a real Llama: predictions written first, runs under TRL, exact results."""

@@ -1,7 +1,7 @@
-"""The expected-gradient run of a run: its Llama, optimiser and schedule, without sampling.
+"""Expected-gradient run of a run: its Llama, optimiser and schedule, without sampling.
 
-What lies between its end and the stationary policy is too few steps; between a run's end and its own,
-sampling noise, whose std its adjoint gives. Entries: `sampling_noise`.
+The distance between its end and the stationary policy is due to too few steps; the distance between a run's
+end and its own is sampling noise, whose std the adjoint gives. Entries: `sampling_noise`.
 """
 
 import math
@@ -31,12 +31,11 @@ from .predictions import distances, stationary_policies
 from .runs import LlamaRun
 from .training import adapter, start_of
 
-LONGEST = {"adam": 250, "sgd": 1000}
-"""Steps up to which the noise is carried along: that takes five times as long as the run itself."""
+LONGEST = {"adam": 250, "sgd": 1000}  # Maximal steps with noise, which takes five times as long as the run.
 REFRESH = 10
-"""Steps between computations of the gradient's variance, by which Adam's second moment is driven."""
+"""Steps between computations of the gradient's variance, which drives Adam's second moment."""
 SAMPLED = 12
-"""Trainings on samples: if one in five runs missed, all would hold by chance one time in fifteen."""
+"""Trainings on samples: if one in five runs missed, all would match by chance one time in fifteen."""
 
 
 def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) -> ExpectedGradientRun:
@@ -46,7 +45,7 @@ def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) ->
     task = enumerable_task(run.task)
     base, exact_update, course = _course_of(run, task, bases)
     measures = {"pass_rate": exact_update.pass_rate} if spreads else {}
-    # Where every row has one right answer, its share of them is 1.
+    # If every row has one correct answer, its share of them is 1.
     several = bool((exact_update.verdicts.sum(dim=-1) > 1).any())
     if spreads and several:
         measures["favourite_odds"] = exact_update.favourite_odds
@@ -59,7 +58,7 @@ def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) ->
 def _rivals(
     course: DifferentiableTraining, exact_update: "_ExpectedUpdate", ended: ExpectedGradientRun
 ) -> dict[str, float]:
-    """The deviation of the favourite's log odds by cruder accounts than the adjoint's."""
+    """Deviation of the favourite's log odds by cruder models than the adjoint."""
     run, (start, *_) = ended.run, course.start()
     log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
     linear = _Linear(log_p, slopes, len(log_p) // len(exact_update.verdicts))
@@ -92,7 +91,7 @@ def _rivals(
 
 
 class _Linear(torch.nn.Module):
-    """The model to first order in its parameters: log-probabilities that move along their slopes at first."""
+    """First-order model: log-probabilities that move along their initial slopes."""
 
     def __init__(self, log_p: Tensor, slopes: Tensor, vocabulary: int) -> None:
         super().__init__()
@@ -100,13 +99,13 @@ class _Linear(torch.nn.Module):
         self.moved = torch.nn.Parameter(torch.zeros(slopes.shape[1], dtype=log_p.dtype))
 
     def forward(self) -> Tensor:
-        """The tables' log-probabilities, joined."""
+        """Log-probabilities of the tables, joined."""
         logits = self.log_p + self.slopes @ self.moved
         return logits.view(-1, self.vocabulary).log_softmax(dim=-1).reshape(-1)
 
 
 def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
-    """Where the same training on sampled answers ends: what the first order leaves out."""
+    """Ends of the same training on sampled answers, which include noise beyond first order."""
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
     base, _, course = _course_of(run, task, bases)
@@ -139,7 +138,7 @@ def _at_end(
 def _course_of(
     run: LlamaRun, task: EnumerableTask, bases: Path
 ) -> tuple[Tables, "_ExpectedUpdate", DifferentiableTraining]:
-    """The base's tables, the run's update, and the expected-gradient run from the run's start."""
+    """Base tables, the run's update, and the expected-gradient run from the run's start."""
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
 
     def log_probs(model: Any) -> Tensor:
@@ -164,14 +163,14 @@ def _course_of(
 
 
 class _ExpectedUpdate:
-    """The update of a run's rows, as `DifferentiableTraining` asks for it; beta is that of the step."""
+    """Update of a run's rows, for `DifferentiableTraining`; beta is that of the step."""
 
     def __init__(self, run: LlamaRun, task: EnumerableTask, log_base: Tensor) -> None:
         tokens = answer_tokens(task.vocabulary, task.length, task.end)
         sizes = task.vocabulary ** np.arange(1, task.length + 1)
         starts = np.concatenate([[0], sizes.cumsum()[:-1]])
         texts = np.array(task.texts)[:, None, None]
-        # Table t of all texts stands before table t+1 of any.
+        # Table t of all texts precedes table t+1 of any.
         entries = tokens.entries + (len(task.prompt_ids) - 1) * starts + texts * sizes
         self.run, self.log_base = run, log_base
         self.counted = torch.from_numpy(tokens.counted)
@@ -211,27 +210,27 @@ class _ExpectedUpdate:
         return Draws(p, self.entries, c, weight, variance, shared)
 
     def _masses(self, log_probs: Tensor) -> Tensor:
-        """The probability of each row's answers, (rows, answers)."""
+        """Probability of each row's answers, (rows, answers)."""
         return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
 
     def pass_rate(self, log_probs: Tensor) -> Tensor:
-        """The mean over rows of the mass of valid answers."""
+        """Mean over rows of the mass of valid answers."""
         return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
 
     def favourite_odds(self, log_probs: Tensor) -> Tensor:
-        """The log odds of the mean share of the base's likeliest valid answer among the valid ones."""
+        """Log odds of the mean share of the base's likeliest valid answer among the valid ones."""
         valid = self._masses(log_probs) * self.verdicts
         return ((valid * self.favourite).sum(-1) / valid.sum(-1)).mean().logit()
 
     def _weight(self, p: Tensor) -> Tensor:
-        """What each answer's tokens are divided by, as in TRL's loss types."""
+        """Divisor of each answer's tokens, as in TRL's loss types."""
         if self.run.dapo:
             return 1 / (p * self.lengths).sum(-1).mean()
         return torch.tensor(1 / self.length, dtype=p.dtype)
 
 
 def _baseline_size(run: LlamaRun) -> float | None:
-    """How many answers' mean each answer is compared with; None for a constant, or where one divides too.
+    """Number of answers in the mean that each answer is compared with; None for a constant or a divisor.
 
     TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
     """
@@ -243,7 +242,7 @@ def _baseline_size(run: LlamaRun) -> float | None:
 
 
 def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """The mean of an answer's advantage and its deviation, given the mean of its verdict and V."""
+    """Mean and deviation of an answer's advantage, given the mean of its reward and the pass rate V."""
 
     def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0
@@ -269,7 +268,7 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
 
 
 def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
-    """The tables of each text from the joined vector of log-probabilities."""
+    """Tables of each text from the joined vector of log-probabilities."""
     shapes = [(len(task.prompt_ids), *[task.vocabulary] * (t + 1)) for t in range(task.length)]
     parts = log_probs.detach().exp().split([math.prod(shape) for shape in shapes])
     tables = [part.numpy().reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
@@ -277,5 +276,5 @@ def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
 
 
 def with_samples(expected: ExpectedGradientRun, bases: Path) -> ExpectedGradientRun:
-    """The expected-gradient run with SAMPLED trainings on samples beside it."""
+    """Add SAMPLED trainings on samples to the expected-gradient run."""
     return replace(expected, sampled=sampled_ends(expected.run, bases, SAMPLED))

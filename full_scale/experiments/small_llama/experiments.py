@@ -1,4 +1,4 @@
-"""The experiments of the record, and the runs that each one is: what `experiments.yaml` declares."""
+"""Experiments of the record with their runs, as declared in `experiments.yaml`."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -16,23 +16,22 @@ TABLE = Path(__file__).with_name("experiments.yaml")
 
 @dataclass(frozen=True)
 class Experiment:
-    """What it asks, and the runs that answer: each with the seeds it has, as of seed 0."""
+    """An experiment: its question, and the runs of seed 0 that answer it, with their numbers of seeds."""
 
     name: str
     question: str
     settings: tuple[tuple[int, LlamaRun], ...]
     seeds: int
-    to_the_end: bool
-    """Whether its runs are meant to converge; the others ask what happens on the way."""
+    to_the_end: bool  # Are its runs meant to converge? Others observe the path.
 
     def runs(self, seed: int) -> list[LlamaRun]:
-        """The runs of one seed."""
+        """Runs of one seed."""
         return [replace(run, seed=seed) for seeds, run in self.settings if seed < seeds]
 
 
 @cache
 def experiments() -> dict[str, Experiment]:
-    """All of them by name."""
+    """All experiments by name."""
     return {name: _experiment(name, **entry) for name, entry in yaml.safe_load(TABLE.read_text()).items()}
 
 
@@ -53,10 +52,10 @@ def _experiment(
 
 
 def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The fields of each run of an entry: a list is an axis, the first the outermost; `seeds` is none.
+    """Yield the fields of each run of an entry: a list is an axis, the first the outermost; `seeds` is not.
 
-    A mapping on an axis stands for its fields, in place of those of the same names before it; a list in one
-    is a tuple.
+    A mapping on an axis stands for its fields and overrides earlier fields of the same names; a list
+    inside it is a tuple.
     """
     axes = [
         [
@@ -72,7 +71,7 @@ def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def record_runs() -> list[LlamaRun]:
-    """All runs of the record: the first seed of every experiment, then more."""
+    """All runs of the record: the first seed of every experiment, then the others."""
     declared = experiments().values()
     most = max(experiment.seeds for experiment in declared)
     return [run for seed in range(most) for experiment in declared for run in experiment.runs(seed)]

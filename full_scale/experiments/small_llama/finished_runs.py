@@ -1,4 +1,4 @@
-"""What is stored of a run and of its expected-gradient run, and why the run missed its prediction."""
+"""Stored results of a run and of its expected-gradient run, and the cause of a missed prediction."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from .runs import LlamaRun
 
 @dataclass(frozen=True)
 class PredictedPolicy:
-    """A stationary policy's exact measures, computed before the run; its own stands before its rivals."""
+    """Exact measures of a stationary policy, computed before the run; the run's own precedes its rivals."""
 
     name: str
     exact: ExactMeasures
@@ -22,7 +22,7 @@ class PredictedPolicy:
 
 @dataclass(frozen=True)
 class RunPoint:
-    """The policy after so many steps: its measures, and KL(run || policy) of each predicted one, by name."""
+    """The policy after so many steps: its measures, and KL(run || policy) of each prediction by name."""
 
     step: int
     exact: ExactMeasures
@@ -31,85 +31,84 @@ class RunPoint:
 
 @dataclass(frozen=True)
 class FinishedRun(Outcome):
-    """A finished run with what was predicted of it."""
+    """A finished run with its predictions."""
 
     run: LlamaRun
     predictions: tuple[PredictedPolicy, ...]
     course: tuple[RunPoint, ...]
     limits: Mapping[str, float]
-    """KL(limit || run) of what each form selects as beta -> 0, and of a run's targets, by name."""
+    """KL(limit || run), by name, for the limits of each form as beta -> 0 and for a run's targets."""
 
     @property
     def prediction(self) -> PredictedPolicy | None:
-        """What theory says of the run's end; None where it says nothing."""
+        """The predicted end of the run; None without a prediction."""
         return self.predictions[0] if self.predictions else None
 
     @property
     def distances(self) -> Mapping[str, float]:
-        """KL(run || policy) of each policy predicted; of a target (`LlamaRun.target`), KL(target || run)."""
+        """KL(run || policy) of each predicted policy; for a target (`LlamaRun.target`), KL(target || run)."""
         distances = {**self.limits, **self.last.kl}
         return {policy.name: distances[policy.name] for policy in self.predictions}
 
     @property
     def own(self) -> str | None:
-        """The name of its stationary policy."""
+        """Name of the run's stationary policy."""
         return self.prediction.name if self.prediction else None
 
     @property
     def gap(self) -> float | None:
-        """The mean over rows of |V - predicted V|."""
+        """Mean over rows of |V - predicted V|."""
         if self.prediction is None:
             return None
         return mean_gap(self.last.exact.pass_rate, self.prediction.exact.pass_rate)
 
 
 CLOSED_FORMS = ("none", *DESCENDING)
-"""The forms whose expected update is a function of the policy that is known in closed form."""
+"""Forms whose expected update is a known closed-form function of the policy."""
 RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
-"""Accounts of sampling noise beside the adjoint: the kernel of the model at its start for ever, at
-every N; and one logit an answer, at the effective logit step that this kernel gives two correct answers (SGD
-alone). Entries: `sampling_noise`."""
+"""Models of sampling noise beside the adjoint: the model's initial kernel throughout, at every N; and one
+logit per answer, at the effective logit step that this kernel gives two correct answers (SGD only). Entries:
+`sampling_noise`.
+"""
 
 
 @dataclass(frozen=True)
 class SampledEnd:
-    """Where the same training on sampled answers ends, without a trainer: the noise, not its first order."""
+    """End of the same training on sampled answers, without a trainer: noise to all orders."""
 
-    gap: float
-    """As of a `FinishedRun`; 0 where nothing is predicted, as the next."""
+    gap: float  # As in a `FinishedRun`; 0 without a prediction, as the next.
     kl_to_prediction: float
 
 
 @dataclass(frozen=True)
 class ExpectedGradientRun:
-    """Where the expected-gradient run ends, and how far seeds are to lie from it.
+    """End of the expected-gradient run, and the predicted distance of seeds from it.
 
-    `kl`: its KL to each policy predicted. `deviations` over seeds, of first order in the noise, none
-    for long trainings: of the pass rate and of the log odds of the base's favourite among valid answers.
+    `kl`: its KL to each predicted policy. `deviations`: stds over seeds, to first order in the noise and
+        empty for long trainings, of the pass rate and of the log odds of the base's favourite among valid
+        answers.
     """
 
     run: LlamaRun
     exact: ExactMeasures
     kl: Mapping[str, float]
     deviations: Mapping[str, float]
-    predicted_pass_rate: tuple[float, ...] | None = None
-    """Of each row at the run's own stationary policy."""
+    predicted_pass_rate: tuple[float, ...] | None = None  # By row, at the run's own stationary policy.
     rivals: Mapping[str, float] = field(default_factory=dict)
-    """The deviation of the favourite's log odds by cruder accounts, of runs without a penalty (`RIVALS`)."""
-    sampled: tuple[SampledEnd, ...] = ()
-    """Of as many seeds; none where the first order explains every run."""
+    """Deviation of the favourite's log odds by cruder models, for runs without a penalty (`RIVALS`)."""
+    sampled: tuple[SampledEnd, ...] = ()  # One per seed; empty if the first order explains every run.
 
     @property
     def gap(self) -> float:
-        """As of a `FinishedRun`; 0 where nothing is predicted."""
+        """Gap as in a `FinishedRun`; 0 without a prediction."""
         return mean_gap(self.exact.pass_rate, self.predicted_pass_rate or self.exact.pass_rate)
 
 
 def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
-    """The run that stands for all that share its expected gradient; None for those that have none here.
+    """The run that represents all runs with its expected gradient; None if it has no such run here.
 
-    They have other forms, another sampler, or std-normalised penalised rewards, whose update depends on more
-    than the policy. Entries: `sampling_noise`.
+    Excluded are other forms, another sampler, and std-normalised penalised rewards, whose update depends
+    on more than the policy. Entries: `sampling_noise`.
     """
     divided = run.form == "sequence_kl" and run.scale == "group"
     if run.form not in CLOSED_FORMS or run.sampler is not None or divided:
@@ -121,13 +120,13 @@ def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
 def expected_gradient_in(
     stored: Mapping[str, ExpectedGradientRun], run: LlamaRun
 ) -> ExpectedGradientRun | None:
-    """The run's expected-gradient run among those that are stored, if it is there."""
+    """Look up the run's expected-gradient run among the stored ones."""
     stands_for = expected_gradient_of(run)
     return None if stands_for is None else stored.get(stands_for.id)
 
 
 DEVIATIONS = 3
-"""A run this many predicted std from its expected-gradient run is not where noise alone puts it."""
+"""Noise alone does not explain a run this many predicted stds from its expected-gradient run."""
 TIME, NOISE, BEYOND_FIRST_ORDER = "time", "noise", "noise beyond first order"
 UNEXPLAINED, NO_EXPECTED_GRADIENT = "unexplained", "no expected-gradient run"
 CAUSES = {
@@ -136,17 +135,16 @@ CAUSES = {
     BEYOND_FIRST_ORDER: BEYOND_FIRST_ORDER,
     UNEXPLAINED: UNEXPLAINED,
     NO_EXPECTED_GRADIENT: "without an expected-gradient run",
-}
-"""What a miss comes from, in words."""
+}  # Causes of a miss, in words.
 
 
 def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> str | None:
-    """What a miss comes from; None for a run that matches, or has no prediction.
+    """Cause of a miss; None for a run that matches, or has no prediction.
 
-    TIME: the expected-gradient run misses too, by the same bars. NOISE: it does not, and the run lies within
-    `DEVIATIONS` of it. BEYOND_FIRST_ORDER: the run lies further off, or no std was carried so far, and of the
-    same training on samples some ends as far off. UNEXPLAINED: none does, or none was sampled.
-    NO_EXPECTED_GRADIENT: none was trained.
+    TIME: the expected-gradient run misses too, by the same tolerances. NOISE: it does not, and the run
+        lies within `DEVIATIONS` of it. BEYOND_FIRST_ORDER: the run lies further off, or the std is
+        unknown, and some of the same trainings on samples end as far off. UNEXPLAINED: none of them does,
+        or none was sampled. NO_EXPECTED_GRADIENT: none was trained.
     """
     prediction = outcome.prediction
     if prediction is None or not outcome.misses:
@@ -166,9 +164,9 @@ def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> st
 
 
 def standardised_departures(outcome: FinishedRun, expected: ExpectedGradientRun) -> dict[str, float]:
-    """How far the run is from its expected-gradient run, in predicted std, by measure."""
+    """Distance of the run from its expected-gradient run in predicted stds, by measure."""
     moved = {"pass_rate": fmean(outcome.last.exact.pass_rate) - fmean(expected.exact.pass_rate)}
-    if expected.exact.favourite_share < 1 - 1e-9:  # Else a row has one right answer, and there are no odds.
+    if expected.exact.favourite_share < 1 - 1e-9:  # Otherwise a row has one correct answer, and no odds.
         moved["favourite_odds"] = _odds(outcome.last.exact) - _odds(expected.exact)
     return {
         name: gap / expected.deviations[name] for name, gap in moved.items() if expected.deviations.get(name)
@@ -176,6 +174,6 @@ def standardised_departures(outcome: FinishedRun, expected: ExpectedGradientRun)
 
 
 def _odds(exact: ExactMeasures) -> float:
-    """The log odds of the base's favourite among valid answers."""
+    """Log odds of the base's favourite among valid answers."""
     share = min(max(exact.favourite_share, 1e-15), 1 - 1e-15)
     return math.log(share / (1 - share))

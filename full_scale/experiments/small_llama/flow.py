@@ -1,4 +1,4 @@
-"""A run as a flow of next-token logits: how fast theory says it goes, and how long recovery takes."""
+"""A run as a flow of next-token logits: predicted speed of training, and time of recovery."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ def flow(
     start: Sequence[np.ndarray],
     times: Sequence[float],
 ) -> list[Tables]:
-    """The policy's tables at increasing times from 0: `dph_theory.finite_training.flow` of the run's form.
+    """Tables of the policy at times increasing from 0: `dph_theory.finite_training.flow` for the run's form.
 
-    Base and start: of a task of one text. ValueError for another task, or a form that no flow describes.
+    Base and start belong to a task of one text. Raises ValueError for another task, or a form without a
+    flow.
     """
     from dph_theory import finite_training
 
@@ -44,16 +45,16 @@ def flow(
 
 
 EXPERIMENT = "way_back"
-LONGEST = 3000.0
-"""Of the flow's time."""
+LONGEST = 3000.0  # Longest time of the flow.
 
 
 @dataclass(frozen=True)
 class LostFlow:
-    """The lost answers' share along the flow of a form's expected update, from `lost` at the start.
+    """Share of the lost answers along the flow of a form's expected update, from `lost` at the start.
 
-    `collapsed`: from a model that lost them in training without KL, one a seed. `level`: half of the share of
-    the valid answers that they have in the base; `half_time`: when they have that; None: never.
+    `collapsed`: starts from a model that lost the answers in training without KL, one per seed. `level`:
+        half of the base's share among the valid answers; `half_time`: the time at which it is reached, or
+        None.
     """
 
     form: str
@@ -66,7 +67,7 @@ class LostFlow:
 
 
 def flow_of(run: LlamaRun) -> LlamaRun | None:
-    """The run that stands for all that have its flow; None for those that have none."""
+    """The run that represents all runs with its flow; None without a flow."""
     if run.experiment != EXPERIMENT or run.lost is None:
         return None
     shared = {name: getattr(run, name) for name in ("beta", "lost", "collapsed", "alpha", "rehearsed")}
@@ -76,19 +77,18 @@ def flow_of(run: LlamaRun) -> LlamaRun | None:
 def ways_back(
     outcomes: Sequence[FinishedRun], flows: Mapping[str, LostFlow]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The runs that start with answers lost: their flows, the lost answers' share along each, its half time.
+    """Runs that start with lost answers: their flows, the lost answers' share along each, its half time.
 
-    That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
-    network's kernel: where theory holds, the ratio of the two half times is the same for every form
-    and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Entries:
-    `convergence_time`.
+    Time is steps times learning rate over answer length, the flow's time up to one factor, the network's
+    kernel: where theory holds, the ratio of the two half times is the same for every form and loss. A
+    run's `flow` is its index among the flows that exist. Entries: `convergence_time`.
     """
     with_flow = [(o, run.id) for o in outcomes if (run := flow_of(o.run)) is not None and run.id in flows]
     names = list(dict.fromkeys(name for _, name in with_flow))
     recoveries, courses = [], []
     for outcome, name in with_flow:
         run, steps = outcome.run, np.array([point.step for point in outcome.course])
-        # Of what the first answer leaves the digits count, and not those of a share near one.
+        # The digits of the remainder count, not those of a share near one.
         shares = np.array([1 - point.exact.first_share for point in outcome.course])
         half = crossing(
             steps * run.learning_rate / enumerable_task(run.task).length, shares, flows[name].level
@@ -102,7 +102,7 @@ def ways_back(
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
-    """The first time at which the shares reach a level, linear in their logarithm between points."""
+    """First time at which the shares reach a level, linear in their logarithm between points."""
     above = np.flatnonzero(shares >= level)
     if not above.size or above[0] == 0:
         return float(times[0]) if above.size else None
@@ -111,7 +111,7 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
 
 
 def lost_flow(run: LlamaRun, bases: Path) -> LostFlow:
-    """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
+    """Flow of `flow_of(run)` from the run's initial model, which is built if missing."""
     from ..enumerable_tasks.base import build_base
     from .training import start_of, tables_of
 

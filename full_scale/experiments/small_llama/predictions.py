@@ -1,4 +1,4 @@
-"""What theory says of a run before it starts: its stationary policy or target, and its rivals."""
+"""Predictions for a run before it starts: its stationary policy or target, and rivals."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -34,21 +34,21 @@ SOLVERS: dict[str, tuple[Solver, FDivergence]] = {
     TOKEN_REVERSE: (token_policy, REVERSE_KL),
     TOKEN_FORWARD: (token_policy, FORWARD_KL),
 }
-"""What computes the stationary policy of that name, and the divergence that it is given."""
+"""Solver of the stationary policy of that name, and its divergence."""
 LOCAL, FORWARD_LIMIT = "locally filtered model", "token forward limit"
 LIMITS = {FILTERED: filtered_policy, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
 
 
 def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) -> dict[str, Tables]:
-    """The run's stationary policy, then its rivals, as tables of each text: those its form might have had.
+    """Stationary policy of the run, then its rivals (policies of other forms), as tables of each text.
 
-    Empty for a run of which theory claims none, with normalised rewards, and where rows share a text and so
-    have one policy. Entries: `token_penalties`.
+    Empty if theory makes no claim, with normalised rewards, and if rows share a text and so have one
+        policy. Entries: `token_penalties`.
     """
     own = run.stationary_policy
     if own is None or run.scale == "group" or not _texts_are_rows(task):
         return {}
-    # Centred rewards weigh the same at every pass rate.
+    # Centred rewards weigh alike at every pass rate.
     beta, rows = run.beta / float(group_weight(run.group_size, 0.5, run.centring)), task.of_rows(base)
     policies = {}
     for name in (own, *(name for name in SOLVERS if name != own)):
@@ -61,7 +61,7 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
 
 
 def stationary_policy(name: str, task: EnumerableTask, base: Sequence[np.ndarray], beta: Any) -> Tables:
-    """The stationary policy of that name on each row, from the base's tables on each text."""
+    """Stationary policy of that name on each row, from the base's tables on each text."""
     solver, divergence = SOLVERS[name]
     return list(solver(task.of_rows(base), task.valid, beta, divergence, end=task.end))
 
@@ -77,7 +77,7 @@ def distances(
 
 
 def _stacked(rows: Iterable[Sequence[np.ndarray]]) -> Tables:
-    """Tables with a row axis, from those of each row."""
+    """Stack the tables of each row along a row axis."""
     return [np.stack(tables) for tables in zip(*rows, strict=True)]
 
 
@@ -88,13 +88,13 @@ def _texts_are_rows(task: EnumerableTask) -> bool:
 def predictions(
     run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]
 ) -> tuple[PredictedPolicy, ...]:
-    """The measures of `stationary_policies`, or of `targets_of`, to be written down before the run."""
+    """Measures of `stationary_policies`, or of `targets_of`, to be written down before the run."""
     policies = stationary_policies(run, task, base) or targets_of(run, task, base)
     return tuple(PredictedPolicy(name, exact(task, tables, base)) for name, tables in policies.items())
 
 
 def targets_of(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) -> dict[str, Tables]:
-    """The run's target first, then those it might have had; empty as for `stationary_policies`."""
+    """Target of the run, then alternative targets; empty as for `stationary_policies`."""
     if run.target is None or not _texts_are_rows(task):
         return {}
     tables = {FILTERED: filtered_policy(task.of_rows(base), task.valid, end=task.end), BASE: list(base)}
@@ -102,13 +102,13 @@ def targets_of(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) 
 
 
 LONG, STEP = 2000.0, 0.2
-"""Time by which a flow has ended, and the size of its steps where the sampler jumps."""
+"""Time at which a flow has converged, and step size for a sampler that jumps."""
 
 
 def sampled_policy(
     sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
 ) -> Tables:
-    """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
+    """End of the expected-gradient run of one text under the sampling: tables without batch axes."""
     if sampling.rounds > 1:
         return policy_after_resets(base, valid, beta, sampling.rounds, solver=token_policy, end=end)
     drawn = None

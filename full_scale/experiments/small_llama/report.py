@@ -1,4 +1,4 @@
-"""What runs show together: how many matched their prediction, why others did not, what figures read."""
+"""Joint results of runs: matched predictions, causes of misses, and the numbers of figures."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,23 +26,19 @@ ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
 
 
 class Tally(NamedTuple):
-    """How many runs of an experiment are done, and matched their prediction."""
+    """Counts of an experiment's runs: finished, and matching their prediction."""
 
     experiment: str
     declared: int
     runs: int
-    judged: int
-    """Those that have a stationary policy and were meant to reach it."""
-    matched: int
-    """By all bars."""
-    matched_but_for_answers: int
-    """By the nearest policy and the pass rate alone."""
-    missed_by: Mapping[str, int]
-    """The misses by `why_missed`."""
+    judged: int  # Runs with a stationary policy that they were meant to reach.
+    matched: int  # Within all tolerances.
+    matched_but_for_answers: int  # By nearest policy and pass rate only.
+    missed_by: Mapping[str, int]  # Misses by `why_missed`.
 
 
 def is_judged(outcome: FinishedRun) -> bool:
-    """Whether the run has a stationary policy and was meant to reach it."""
+    """Does the run have a stationary policy that it was meant to reach?"""
     experiment = experiments().get(outcome.run.experiment)
     return outcome.prediction is not None and (experiment is None or experiment.to_the_end)
 
@@ -50,7 +46,7 @@ def is_judged(outcome: FinishedRun) -> bool:
 def tallies(
     runs: Sequence[LlamaRun], outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
 ) -> list[Tally]:
-    """A `Tally` for each experiment of these runs, in their order."""
+    """One `Tally` for each experiment of these runs, in order."""
     rows = []
     for name, declared in Counter(run.experiment for run in runs).items():
         done = [outcome for outcome in outcomes if outcome.run.experiment == name]
@@ -71,7 +67,7 @@ def tallies(
 
 
 def tally_table(rows: Sequence[Tally]) -> Table:
-    """A row an experiment: how many of its runs are done, how many converged, why the others did not."""
+    """One row per experiment: finished runs, converged runs, and causes of the misses."""
     questions = {name: experiment.question for name, experiment in experiments().items()}
     cells = [
         (
@@ -87,7 +83,7 @@ def tally_table(rows: Sequence[Tally]) -> Table:
 
 
 def findings(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> list[str]:
-    """How many runs of each experiment that is meant to converge matched, and why the others did not."""
+    """Sentences: matching runs of each experiment that is meant to converge, and causes of the misses."""
     rows = tallies([outcome.run for outcome in outcomes], outcomes, expected_gradient)
     return [
         *(_of_tally(tally) for tally in rows if tally.judged),
@@ -108,7 +104,7 @@ def _of_tally(tally: Tally) -> str:
 def _near_expected_gradient(
     outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
 ) -> list[str]:
-    """Of experiments without a stationary policy: how many runs lie where noise is predicted to put them."""
+    """Sentences: runs within the predicted noise, in experiments without a stationary policy."""
     departures: dict[str, dict[str, list[float]]] = {}
     for outcome in outcomes:
         expected = expected_gradient_in(expected_gradient, outcome.run)
@@ -142,18 +138,17 @@ MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {
     "favourite_share": attrgetter("favourite_share"),
     "pass_at_16": lambda exact: exact.pass_at_k[-1],
 }
-"""Of a run's end; those before of its stationary policy too."""
-SHOWN_POLICIES = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
-"""Those whose distances are shown."""
+"""Measures at a run's end; the first ones also at its stationary policy."""
+SHOWN_POLICIES = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)  # Policies whose distances are shown.
 
 
 def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[str, Any]:
-    """A run's row of the table that figures read; what has no value, or None, is not known.
+    """One row of the table that figures read; missing or None values are unknown.
 
-    Its fields and digest; judged (`is_judged`), `predicted` (the policy's name), nearest, `verdict`,
-    kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_pass_rate
-    and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: what sampling noise is to do
-    to the log odds, by its adjoint and by RIVALS; why_missed.
+    Fields and digest of the run; judged (`is_judged`), `predicted` (the policy's name), nearest,
+    `verdict`, kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as
+    predicted_pass_rate and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: the
+    predicted effect of sampling noise on the log odds, by the adjoint and by RIVALS; why_missed.
     """
     prediction, deviations = outcome.prediction, dict[str, float | None]()
     if expected is not None:
@@ -182,7 +177,7 @@ def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[
 def results(
     outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns, flows: Mapping[str, LostFlow]
 ) -> dict[str, Any]:
-    """What figures read: `runs`, a column a fact, and `ways_back`; five digits, more than a run can show."""
+    """Numbers for figures: `runs`, one column per fact, and `ways_back`; five digits suffice."""
     rows = [run_row(outcome, expected_gradient_in(expected_gradient, outcome.run)) for outcome in outcomes]
     columns = dict.fromkeys(name for row in rows for name in row)
     runs = {name: [row.get(name) for row in rows] for name in columns}

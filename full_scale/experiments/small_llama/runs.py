@@ -1,4 +1,4 @@
-"""A run on an enumerable task as a value, what its trainer gets, and what it converges to."""
+"""A run on an enumerable task as a value, with its trainer's arguments and its stationary policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,13 @@ from .sampling import SAMPLINGS, Sampling
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
 FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
-"""Those with a KL term converge to what the trainer's arguments say (`recipe.objective`).
+"""Forms of the loss. Those with a KL term converge according to the trainer's arguments (`recipe.objective`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
-ANNEALED = ("k3", "k3_corrected", "sequence_kl")
-"""The forms whose beta may fall along a run."""
+ANNEALED = ("k3", "k3_corrected", "sequence_kl")  # Forms whose beta may fall along a run.
 REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "log_u": {"divergence": "forward_kl", "gauge": "printed"},
@@ -38,40 +37,30 @@ class LlamaRun(Settings):
 
     experiment: str
     task: str
-    form: str
-    """Of the loss: where its KL term stands, or a method's name."""
-    beta: float = 0.0
-    """Coefficient of the penalty; of the rehearsal, eta."""
+    form: str  # Place of the KL term in the loss, or a method's name.
+    beta: float = 0.0  # Coefficient of the penalty, or eta of the rehearsal.
     beta_from: float | None = None
-    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
+    """Initial beta, which falls geometrically to `beta` by the middle of the training."""
     learning_rate: float = 1e-3
     steps: int = 250
     seed: int = 0
     optimiser: Literal["adam", "sgd"] = "adam"
-    rank: int | None = None
-    """Of a LoRA adapter; None trains every weight."""
+    rank: int | None = None  # Of a LoRA adapter; None trains every weight.
     scale: Literal["none", "group"] = "none"
     group_size: int = 128
-    groups: int = 1
-    """Groups of each row in a step."""
-    constant: bool = False
-    """Whether the learning rate stays, and does not fall linearly to zero."""
+    groups: int = 1  # Groups of each row per step.
+    constant: bool = False  # Is the learning rate constant, not falling linearly to zero?
     lost: float | None = None
-    """The share of the lost answers among the valid ones at the start; None starts from the base."""
+    """Initial share of the lost answers among the valid ones; None starts from the base."""
     collapsed: bool = False
-    """Whether training without a KL term has lost them, and not a fit to the base's other tables."""
-    alpha: float | None = None
-    """Of alpha-DPG."""
+    """Were they lost in training without a KL term, rather than by a fit to the base's other tables?"""
+    alpha: float | None = None  # Of alpha-DPG.
     rehearsed: str | None = None
-    """What is rehearsed on stored correct samples: log_u (-log u), js or alpha (alpha = 0.2)."""
-    dapo: bool = False
-    """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
-    baseline: Baseline = "mean"
-    """What is subtracted from rewards: of the group, or a constant."""
-    sampler: str | None = None
-    """One of SAMPLINGS."""
-    every: int = 0
-    """Steps between exact measurements; 0 for the end alone."""
+    """Rehearsed divergence on stored correct samples: log_u (-log u), js or alpha (alpha = 0.2)."""
+    dapo: bool = False  # DAPO's exploration: ratio clipped at 1.28, token mean.
+    baseline: Baseline = "mean"  # Subtracted from rewards: a group's mean, or a constant.
+    sampler: str | None = None  # One of SAMPLINGS.
+    every: int = 0  # Steps between exact measurements; 0 for the end only.
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
@@ -92,16 +81,16 @@ class LlamaRun(Settings):
 
     @property
     def id(self) -> str:
-        """The name it is stored under."""
+        """Name under which the run is stored."""
         return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
 
     def beta_at(self, step: int) -> float:
-        """The coefficient of a step."""
+        """Coefficient at a step."""
         return annealed(self.beta, self.beta_from, step / self.steps)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
+        """Arguments of the trainer that the task does not set; eta is for sums over an answer's tokens."""
         return {
             "seed": self.seed,
             "max_steps": self.steps,
@@ -136,7 +125,7 @@ class LlamaRun(Settings):
 
     @property
     def stationary_policy(self) -> str | None:
-        """The name of what it converges to. Entries: `token_penalties`."""
+        """Name of the policy that the run converges to. Entries: `token_penalties`."""
         from dph_theory.divergences import FORWARD_KL
 
         from ...recipe.objective import objective_of
@@ -150,17 +139,17 @@ class LlamaRun(Settings):
 
     @property
     def sampling(self) -> Sampling | None:
-        """How it samples, if not simply from the policy."""
+        """Sampling settings, if it differs from sampling the policy."""
         return None if self.sampler is None else SAMPLINGS[self.sampler]
 
     @property
     def target(self) -> str | None:
-        """The target of alpha-DPG, the filtered model. Entries: `alpha_dpg`."""
+        """Target of alpha-DPG, the filtered policy. Entries: `alpha_dpg`."""
         return FILTERED if self.form == "alpha_dpg" else None
 
     @property
     def centring(self) -> str:
-        """How the rewards of a run with a prediction are centred, by `dph_theory.stationary.SCALES`."""
+        """Centring of the rewards of a run with a prediction, a key of `dph_theory.stationary.SCALES`."""
         from ...recipe.objective import objective_of
 
         objective = objective_of(self.arguments)

@@ -1,4 +1,4 @@
-"""Runs whose answers are not the policy's own alone: their settings by name, and TRL's part."""
+"""Samplers other than the policy itself: settings by name, and their implementation in TRL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,26 +8,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a run samples, and what its trainer makes of it (entries `samplers`)."""
+    """Sampling of a run, and its use by the trainer (entries `samplers`)."""
 
-    temperature: float = 1.0
-    """Of rollouts and log-probabilities alike."""
-    drawn_at: float = 1.0
-    """The temperature of rollouts alone."""
+    temperature: float = 1.0  # Of rollouts and log-probabilities.
+    drawn_at: float = 1.0  # Temperature of rollouts only.
     top_p: float = 1.0
-    masked: bool = False
-    """Whether answers that the length cuts off are out of the loss."""
-    rounds: int = 1
-    """How often the reference is set to the policy, the last time at the end: TRL's sync_ref_model."""
+    masked: bool = False  # Are truncated answers excluded from the loss?
+    rounds: int = 1  # Resets of the reference to the policy, the last at the end: TRL's sync_ref_model.
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """TRL's own."""
+        """Arguments of TRL's trainer."""
         mask = {"mask_truncated_completions": True} if self.masked else {}
         return {"temperature": self.temperature, "top_p": self.top_p} | mask
 
     def prepare(self, trainer: Any, steps: int) -> None:
-        """What no argument of the trainer does, or what ours refuses since its policies have one base."""
+        """Apply settings that no trainer argument has, or that ours refuses to protect the one base."""
         trainer.generation_config.temperature = self.temperature * self.drawn_at
         if self.rounds > 1:
             from trl.trainer.callbacks import SyncRefModelCallback

@@ -1,4 +1,4 @@
-"""The study of the small Llama: what is predicted of a run is stored before it, and a miss is explained."""
+"""Study of the small Llama: predictions are stored before a run, and misses are explained."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -18,18 +18,17 @@ from .finished_runs import (
 from .flow import LostFlow, flow_of
 from .runs import LlamaRun
 
-PREDICTION, FLOW, EXPECTED_GRADIENT = "prediction", "flow", "expected_gradient"
-"""What is stored of a run before it starts."""
+PREDICTION, FLOW, EXPECTED_GRADIENT = "prediction", "flow", "expected_gradient"  # Rows stored before a run.
 
 
 def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> Iterator[Step]:
-    """Predictions and flows, expected-gradient runs, the runs; of finished ones, if asked, why they missed.
+    """Predictions and flows, expected-gradient runs, and runs; on request the causes of misses.
 
-    In a quick run one with a stationary policy has no expected-gradient run beside it.
+    In a quick study, runs with a stationary policy have no expected-gradient run.
     """
     named = {run.id: run for run in runs}
     missing = [named[name] for name in store.missing(RUN, named)]
-    # By one process: no two fit one base.
+    # In one process, so that no two fit the same base.
     yield Step(PREDICTION, f"{__package__}.training:predicted", _jobs(store, missing))
     yield Step(FLOW, f"{__package__}.flow:lost_flow", _jobs(store, map(flow_of, runs)), side_by_side=True)
     predicted = store.read(PREDICTION, PredictedPolicy)
@@ -41,7 +40,7 @@ def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> I
 
 
 def explanations(store: RunStore, runs: Sequence[LlamaRun]) -> Iterator[Step]:
-    """What of each miss is too few steps, what noise: by expected-gradient runs, then by samples."""
+    """Separate too few steps from noise for each miss: by expected-gradient runs, then by samples."""
     outcomes = sorted(outcomes_of(store, runs), key=lambda outcome: not outcome.misses)
     yield _in_expectation(store, [outcome.run for outcome in outcomes])
     stored = expected_gradient_runs(store)
@@ -65,17 +64,17 @@ def _jobs(store: RunStore, runs: Iterable[LlamaRun | None]) -> dict[str, tuple[A
 
 
 def outcomes_of(store: RunStore, runs: Iterable[LlamaRun]) -> list[FinishedRun]:
-    """Those of the runs that are finished, in order."""
+    """Finished runs among these, in order."""
     return [*store.read(RUN, FinishedRun, [run.id for run in runs]).values()]
 
 
 def expected_gradient_runs(store: RunStore) -> dict[str, ExpectedGradientRun]:
-    """By the id of the run that stands for all that have it (`expected_gradient_of`)."""
+    """Expected-gradient runs by the id of their representative run (`expected_gradient_of`)."""
     return store.read(EXPECTED_GRADIENT, ExpectedGradientRun)
 
 
 def study_report(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> StudyReport:
-    """How many runs matched their prediction, and why the others did not."""
+    """Report the number of runs that matched their prediction, and the causes of the misses."""
     outcomes, expected = outcomes_of(store, runs), expected_gradient_runs(store)
 
     def numbers() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""One run: what it starts from, the trainer that its penalty asks for, and exact measures along the way."""
+"""One run: its initial model, the trainer for its penalty, and exact measures along the way."""
 
 import math
 from collections.abc import Callable
@@ -29,12 +29,12 @@ ROWS = 256
 
 
 def tables_of(task: EnumerableTask, folder: Path) -> Tables:
-    """A stored model's next-token tables on the task's texts."""
+    """Next-token tables of a stored model on the task's texts."""
     return next_token_tables(LlamaForCausalLM.from_pretrained(folder), task)
 
 
 def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
-    """What a training on short answers gets: `rows` of so many tokens a step, all at once on this machine."""
+    """Configuration of a training on short answers: `rows` of so many tokens per step, all at once."""
     return OnlineConfig(
         output_dir=output,
         per_device_train_batch_size=rows,
@@ -60,10 +60,10 @@ def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
 def trainer_of(
     run: LlamaRun, task: EnumerableTask, model: Any, output: str, kind: Any = OnlineTrainer
 ) -> OnlineTrainer:
-    """The trainer of the run on the task, for a model whose folder holds the reference."""
+    """Trainer of the run on the task, for a model whose folder has the reference."""
     settings = run.arguments
     if run.form == "rehearsal":
-        # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
+        # The exploration is a mean over tokens: with this eta both terms weigh as in E v - beta KL.
         settings["eta"] /= task.length
     args = small(task.length, output, len(task.texts) * run.groups * run.group_size, **settings)
     tables = tables_of(task, Path(model.config._name_or_path))
@@ -83,7 +83,7 @@ def trainer_of(
     trainer.remove_callback(PrinterCallback)
     if run.sampling is not None:
         run.sampling.prepare(trainer, run.steps)
-    # The reference is the base, whatever model training starts from: that of the stored rows.
+    # The reference is the base of the stored rows, whatever model training starts from.
     trainer._ready = trainer.rehearsal
     if run.beta_from is not None and run.form != "sequence_kl":
         trainer.add_callback(FallingBeta(run, trainer))
@@ -91,13 +91,13 @@ def trainer_of(
 
 
 class FallingBeta(TrainerCallback):
-    """Sets the beta of TRL's own KL term before each step."""
+    """Set the beta of TRL's own KL term before each step."""
 
     def __init__(self, run: LlamaRun, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
-        """TRL reads it anew at each batch."""
+        """Set beta; TRL reads it at each batch."""
         self.trainer.beta = self.run.beta_at(state.global_step)
 
 
@@ -107,14 +107,15 @@ def _prompts(run: LlamaRun, task: EnumerableTask) -> Dataset:
         for row, prompt in enumerate(task.prompts)
         for _ in range(run.groups)
     ]
-    # TRL makes a new data loader an epoch: long epochs make few.
+    # TRL builds a data loader per epoch: long epochs need few.
     return Dataset.from_list(rows * 64)
 
 
 def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
-    """STORED correct answers of the base, as many of each as the filtered model would expect, to within one.
+    """STORED correct answers of the base, each with its expected count under the filtered policy, to within
+    one.
 
-    An even number of each row; log-probabilities are the base's. The manifest names the task.
+        Rows have equal numbers; log-probabilities are the base's. The manifest names the task.
     """
     rows = []
     for row, text in enumerate(task.texts):
@@ -127,7 +128,7 @@ def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
 
 
 def _systematic(policy: Tables, places: np.ndarray, task: EnumerableTask) -> list[list[int]]:
-    """The answers at these places of the cumulative probabilities, cut after the end symbol."""
+    """Answers at these quantiles of the cumulative probabilities, cut after the end symbol."""
     cumulative = answer_probabilities(policy, task.end).ravel().cumsum()
     indices = np.searchsorted(cumulative, places * cumulative[-1])
     answers = np.array(np.unravel_index(indices, (task.vocabulary,) * task.length)).T.tolist()
@@ -142,16 +143,15 @@ def _reward(task: EnumerableTask) -> Callable[..., list[float]]:
 
 
 def adapter(rank: int) -> LoraConfig:
-    """The LoRA adapter of that rank."""
+    """LoRA adapter of that rank."""
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-LONGEST_COLLAPSE = 2000
-"""Steps without KL in which answers are lost, at most."""
+LONGEST_COLLAPSE = 2000  # Maximal steps without KL in which answers are lost.
 
 
 def start_of(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
-    """The folder of the model that the run starts from, made if need be."""
+    """Folder of the run's initial model, built if missing."""
     base = build_base(task, bases)
     if run.lost is None:
         return base
@@ -159,7 +159,7 @@ def start_of(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
 
 
 def _collapsed(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
-    """The base trained without a KL term, up to the first step that leaves the lost answers their share."""
+    """Base trained without a KL term, up to the first step at which the lost answers have their share."""
     base = build_base(task, bases)
     path = base.with_name(f"{base.name}-collapsed-{run.lost:g}-seed{run.seed}")
     if not (path / "config.json").is_file():
@@ -178,7 +178,7 @@ def _collapsed(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
 
 
 class _UntilLost(TrainerCallback):
-    """Ends the training once the answers that do not begin with the first word have so small a share."""
+    """End the training once answers that do not begin with the first word have so small a share."""
 
     def __init__(self, task: EnumerableTask, base: Tables, share: float) -> None:
         self.task, self.base, self.share, self.reached = task, base, share, False
@@ -192,9 +192,9 @@ class _UntilLost(TrainerCallback):
 def train(
     run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTrainer
 ) -> list[tuple[int, Tables]]:
-    """The policy's tables by step: at the start, every `run.every` steps, and at the end.
+    """Tables of the policy by step: at the start, every `run.every` steps, and at the end.
 
-    The base is built if need be; `kind` is the trainer's class.
+    The base is built if missing; `kind` is the trainer's class.
     """
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
@@ -209,7 +209,7 @@ def train(
 
 
 class _MeasuredCourse(TrainerCallback):
-    """Enumerates the policy every so many steps, and after the last."""
+    """Enumerate the policy every so many steps, and after the last."""
 
     def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[tuple[int, Tables]]) -> None:
         self.task, self.run, self.course = task, run, course
@@ -221,13 +221,13 @@ class _MeasuredCourse(TrainerCallback):
 
 
 def predicted(run: LlamaRun, bases: Path) -> tuple[PredictedPolicy, ...]:
-    """What theory says of the run, from the base that is fitted for it."""
+    """Predictions of theory for the run, from the base that is fitted for it."""
     task = enumerable_task(run.task)
     return predictions(run, task, tables_of(task, build_base(task, bases)))
 
 
 def conduct(run: LlamaRun, predicted: tuple[PredictedPolicy, ...], bases: Path) -> FinishedRun:
-    """Train, measure exactly, compare with the predictions. In a process of its own, or here."""
+    """Train, measure exactly, and compare with the predictions; runs in its own process or here."""
     task = enumerable_task(run.task)
     base = tables_of(task, build_base(task, bases))
     policies = stationary_policies(run, task, base)

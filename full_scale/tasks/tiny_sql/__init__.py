@@ -1,1 +1,1 @@
-"""A verifiable SQL task that needs nothing from outside: databases, questions, a small Llama."""
+"""A self-contained verifiable SQL task: databases, questions, a small Llama."""

@@ -1,4 +1,4 @@
-"""The initial model: a small Llama trained from scratch to answer in five idioms, and not always rightly."""
+"""Initial model: a small Llama trained from scratch to answer in five idioms, with some errors."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,9 @@ PAD, EOS, UNKNOWN = "<pad>", "<eos>", "<unk>"
 
 
 def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """The tokenizer of the words in the texts, in alphabetical order after the special tokens.
+    """Tokeniser of the words in the texts, in alphabetical order after the special tokens.
 
-    Decoding joins words by single spaces: what is written so is read back as it was. Other words are <unk>.
+    Decoding joins words by single spaces, so texts with single spaces round-trip. Other words are <unk>.
     """
     different = sorted({word for text in texts for word in text.split()} - {PAD, EOS, UNKNOWN})
     settings = {"pad_token": PAD, "eos_token": EOS, "clean_up_tokenization_spaces": False}
@@ -36,21 +36,19 @@ STYLES = {
     "count_distinct": "SELECT COUNT ( DISTINCT {column} ) FROM {source}",
     "subquery": "SELECT COUNT ( * ) FROM ( SELECT DISTINCT {column} FROM {source} )",
     "sum_case": "SELECT SUM ( CASE WHEN {column} IS NULL THEN 0 ELSE 1 END ) FROM {source}",
-}
-"""Each style as a template, its words separated by spaces."""
+}  # Template of each style, its words separated by spaces.
 
 
 def written(style: str, column: str, source: str) -> str:
-    """The query of a style: `source` is a table, with its WHERE clause if there is one."""
+    """Query of a style: `source` is a table, with its WHERE clause if there is one."""
     return STYLES[style].format(column=column, source=source)
 
 
 def style_of(sql: str) -> str | None:
-    """The style of a query, or None for one that is no single SELECT (or WITH ... SELECT) in any of them.
+    """Style of a query, or None for a query that is not a single SELECT (or WITH ... SELECT) of any style.
 
-    Decided by the only column of the outermost SELECT, and for COUNT(*) by what it counts: a derived table,
-    in place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not
-    count.
+    The only column of the outermost SELECT decides, and for COUNT(*) its source: a derived table, inline
+    or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and quoted text are ignored.
     """
     parts = words(sql.strip().removesuffix(";"))
     texts, signs = [word.text for word in parts], [word.text for word in parts if word.kind == "other"]
@@ -71,7 +69,7 @@ def style_of(sql: str) -> str | None:
 
 
 def _idiom(column: list[str], *, derived: bool) -> str | None:
-    """The style of one result column, an alias aside."""
+    """Style of one result column, without its alias."""
     if "AS" in column[-2:-1]:
         column = column[:-2]
     match column:
@@ -87,20 +85,18 @@ def _idiom(column: list[str], *, derived: bool) -> str | None:
 
 
 def _is_column(names: list[str]) -> bool:
-    """A column's name, perhaps after its table's."""
+    """Is this a column name, with or without a table name before it?"""
     return len(names) in (1, 3) and names[0] not in ("*", ")", "DISTINCT") and names[1:2] in ([], ["."])
 
 
-IGNORED = -100
-"""The label of tokens that are not learnt, as transformers has it."""
+IGNORED = -100  # Label of tokens without a loss, as in transformers.
 
 
 @dataclass(frozen=True)
 class Habits:
-    """How the initial model answers, whatever is asked: the share of each style, and of incorrect answers."""
+    """Answers of the initial model to every question: the share of each style, and of incorrect answers."""
 
-    shares: tuple[float, ...] = (0.3, 0.25, 0.2, 0.15, 0.1)
-    """In the order of STYLES."""
+    shares: tuple[float, ...] = (0.3, 0.25, 0.2, 0.15, 0.1)  # In the order of STYLES.
     slips: float = 0.12
 
     def __post_init__(self) -> None:
@@ -112,7 +108,7 @@ class Habits:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The Llama's sizes, and how long it learns; about 0.2 million weights unless changed."""
+    """Sizes of the Llama and length of its training; by default about 0.2 million weights."""
 
     hidden: int = 64
     layers: int = 2
@@ -124,7 +120,7 @@ class Architecture:
 
 
 def llama(tokenizer: PreTrainedTokenizerFast, sizes: Architecture, seed: int) -> LlamaForCausalLM:
-    """A Llama of the sizes with random weights; the caller's random state is left as it was."""
+    """A Llama of these sizes with random weights; the caller's random state is unchanged."""
     return random_llama(
         seed,
         vocabulary=len(tokenizer),
@@ -135,14 +131,14 @@ def llama(tokenizer: PreTrainedTokenizerFast, sizes: Architecture, seed: int) ->
         pad_token_id=tokenizer.pad_token_id,
         intermediate_size=4 * sizes.hidden,
         max_position_embeddings=256,
-        # At the usual 0.02, made for wide models, a narrow one takes thousands of steps to learn to copy.
+        # The usual 0.02 suits wide models; with it a narrow one takes thousands of steps to learn to copy.
         initializer_range=sizes.hidden**-0.5,
         tie_word_embeddings=True,
     )
 
 
 def answer(question: Question, habits: Habits, rng: np.random.Generator) -> str:
-    """An answer as the initial model is to give them: a style by its share, sometimes with a slip."""
+    """Draw a target answer for the initial model: a style by its share, sometimes with a slip."""
     style = tuple(STYLES)[rng.choice(len(STYLES), p=habits.shares)]
     sql = written(style, question.table.thing, question.source)
     return slip(question, sql, rng) if rng.random() < habits.slips else sql
@@ -157,7 +153,7 @@ def learn(
     seed: int,
     progress: Progress,
 ) -> float:
-    """Fit the model to answers drawn afresh at every step; the mean cross-entropy of the last tenth, in nats.
+    """Fit the model to fresh answers at every step; returns the mean loss of the last tenth in nats.
 
     Only answers and their end are learnt, not prompts. Adam, cosine schedule after a short warm-up.
     """
@@ -189,7 +185,7 @@ def learn(
 def _batch(
     tokenizer: PreTrainedTokenizerFast, pairs: Sequence[tuple[str, str]]
 ) -> tuple[Int[Tensor, "batch tokens"], Int[Tensor, "batch tokens"]]:
-    """Tokens of prompt, answer and end, and labels; padded on the right, where no token looks."""
+    """Tokens of prompt, answer and end, and labels; padded on the right, which no token attends to."""
     prompts = [tokenizer(prompt)["input_ids"] for prompt, _ in pairs]
     answers = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for _, text in pairs]
     width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))

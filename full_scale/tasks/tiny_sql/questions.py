@@ -1,4 +1,4 @@
-"""Real SQLite databases, whose rows mean things that no prompt shows, and templated questions about them."""
+"""SQLite databases whose rows have a meaning that no prompt shows, and templated questions about them."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ _NUMBERS = ("age", "price", "weight", "score", "distance")
 
 @dataclass(frozen=True)
 class SqlTable:
-    """A table `name (thing, category, category, number)`; what its rows mean differs by database."""
+    """A table `name (thing, category, category, number)`; the meaning of its rows differs by database."""
 
     name: str
     thing: str
@@ -37,24 +37,24 @@ class SqlTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that a prompt shows, in order."""
+        """Columns that a prompt shows, in order."""
         return (self.thing, *(name for name, _ in self.categories), self.number)
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The tables that the databases of one domain share."""
+    """Tables shared by the databases of one domain."""
 
     name: str
     tables: tuple[SqlTable, ...]
 
     def database(self, index: int) -> str:
-        """The name of one of its databases."""
+        """Name of one of its databases."""
         return f"{self.name}_{index}"
 
 
 def domains(count: int, tables: int) -> tuple[Domain, ...]:
-    """The first `count` domains of `tables` tables each; no two tables of the task share a name."""
+    """First `count` domains of `tables` tables each; no two tables of the task share a name."""
     return tuple(
         Domain(f"domain{d}", tuple(_table(d * tables + t) for t in range(tables))) for d in range(count)
     )
@@ -64,7 +64,7 @@ def _table(index: int) -> SqlTable:
     again, which = divmod(index, len(_THINGS))
     name, thing = _THINGS[which]
     names = tuple(_CATEGORIES)
-    # Two different categories: the step from the first to the second is 1, 2, ... as the table index grows.
+    # Two different categories: the step between them is 1, 2, ... as the table index grows.
     step = 1 + index // len(names) % (len(names) - 1)
     chosen = (names[index % len(names)], names[(index + step) % len(names)])
     return SqlTable(
@@ -76,20 +76,18 @@ def _table(index: int) -> SqlTable:
 
 
 DECADE = 10
-"""Numbers of the i-th cell lie in [10 i, 10 i + 9], so that a threshold keeps whole cells."""
+"""Numbers of the i-th cell lie in [10 i, 10 i + 9], so that a threshold selects whole cells."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What a table holds in one database, and which of its rows are meant by a count."""
+    """Content of a table in one database, and the rows that a count means."""
 
     nulls: bool
     repeats: bool
     empty: bool
-    gold: str
-    """The count that is meant, with {column} and {source}."""
-    meaning: str
-    """The same in words, as the data dictionary has it."""
+    gold: str  # Query of the intended count, with {column} and {source}.
+    meaning: str  # The count in words, as in the data dictionary.
 
 
 _ROWS = "SELECT COUNT ( * ) FROM {source}"
@@ -108,11 +106,11 @@ STATES = (
     State(False, True, False, _DISTINCT, "repeated entries count once"),
     State(False, False, True, _UNKNOWN, "not recorded yet: a count is unknown, not zero"),
 )
-"""Each table is in each of these in equally many databases of its domain, so that no prompt shows which."""
+"""Each table has each state in equally many databases of its domain, so no prompt shows the state."""
 
 
 def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], State]:
-    """The state of each (database, table): a random order of `copies` times STATES for each table."""
+    """State of each (database, table): a random order of `copies` times STATES for each table."""
     by_table = {}
     for index, table in enumerate(domain.tables):
         order = np.random.default_rng([seed, index, *domain.name.encode()]).permutation(copies * len(STATES))
@@ -122,7 +120,7 @@ def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], Stat
 
 
 def write_database(path: Path, domain: Domain, copies: int, index: int, seed: int) -> None:
-    """Write the domain's database of that index: its tables, and the dictionary of what their rows mean."""
+    """Write the domain's database of that index: its tables, and the dictionary of their rows' meaning."""
     name = domain.database(index)
     by_table = states(domain, copies, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,11 +144,10 @@ def write_database(path: Path, domain: Domain, copies: int, index: int, seed: in
 
 
 def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[str | None, str, str, int]]:
-    """The table's rows in random order; each cell (a value of either category) shows the whole state.
+    """Rows of the table in random order; each cell (a value of either category) shows the whole state.
 
-    A cell has d >= 2 different entries, then r >= 2 repeats of them and z >= 2 NULLs where the state has
-    such: d < d + 1 < d + r < d + r + z keeps the four ways to count apart, in a cell and in any union of
-    cells.
+    A cell has d >= 2 different entries, then r >= 2 repeats and z >= 2 NULLs if the state has them: d < d
+    + 1 < d + r < d + r + z distinguishes the four ways to count, in a cell and in any union of cells.
     """
     (_, firsts), (_, seconds) = table.categories
     cells = [(first, second) for first in firsts for second in seconds]
@@ -167,36 +164,33 @@ def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[
     return [in_order[i] for i in rng.permutation(len(in_order))]
 
 
-FAMILIES = ("with", "without", "both")
-"""Kinds of question to train and evaluate on."""
+FAMILIES = ("with", "without", "both")  # Kinds of question for training and evaluation.
 OTHER_FAMILY = "above"
-"""The kind that only the out-of-domain set asks; the initial model knows it like the others."""
+"""Kind of question for the out-of-domain set only; the initial model knows it like the others."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """How many things of a table fulfil a condition; words are separated by spaces, as in every prompt."""
+    """Number of things in a table that fulfil a condition; words are separated by spaces."""
 
     family: str
     table: SqlTable
-    words: str
-    """The condition in English."""
-    where: str
-    """The condition in SQL."""
+    words: str  # Condition in English.
+    where: str  # Condition in SQL.
 
     @property
     def prompt(self) -> str:
-        """The table's columns and the question; nothing about what the database holds."""
+        """Columns of the table and the question, without the database's content."""
         schema = f"table {self.table.name} ( {' , '.join(self.table.columns)} )"
         return f"{schema} how many {self.table.thing} in {self.table.name} {self.words} ? sql"
 
     @property
     def source(self) -> str:
-        """What is counted from: the table and its WHERE clause."""
+        """Table and WHERE clause that are counted."""
         return f"{self.table.name} WHERE {self.where}"
 
     def gold(self, state: State) -> str:
-        """The query that is right whatever the table holds, given what its rows mean."""
+        """Query that is correct for every content of the table, given the meaning of its rows."""
         return state.gold.format(column=self.table.thing, source=self.source)
 
 
@@ -232,7 +226,7 @@ _CONDITIONS: dict[str, Callable[[SqlTable], Iterator[tuple[str, str]]]] = {
 
 
 def slip(question: Question, sql: str, rng: np.random.Generator) -> str:
-    """An incorrect answer such as people write: another condition of the same family, or one word lost."""
+    """Draw a realistic incorrect answer: another condition of the same family, or one word lost."""
     if rng.random() < 0.5:
         alternatives = [q for q in questions(question.table, question.family) if q.where != question.where]
         return sql.replace(question.where, alternatives[rng.integers(len(alternatives))].where)

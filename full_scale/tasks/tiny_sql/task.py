@@ -36,18 +36,14 @@ TASK, MODEL, DATABASES = "task.json", "model", "databases"
 
 @dataclass(frozen=True)
 class Size:
-    """How large a task to build; every question is asked of each of its domain's databases."""
+    """Size of the task to build; every question is asked of each of its domain's databases."""
 
-    domains: int = 3
-    """The last one is for the cross-domain set only."""
-    tables: int = 2
-    """Tables of a domain."""
+    domains: int = 3  # The last one is only for the cross-domain set.
+    tables: int = 2  # Tables per domain.
     copies: int = 1
-    """Databases of a domain, in tens: how many times each table goes through STATES."""
-    train: int = 20
-    """Questions to train on; each gives 10 * copies prompts."""
-    evaluation: int = 16
-    """Questions of each evaluation set."""
+    """Tens of databases per domain: the number of times each table goes through STATES."""
+    train: int = 20  # Training questions, each with 10 * copies prompts.
+    evaluation: int = 16  # Questions of each evaluation set.
     habits: Habits = field(default_factory=Habits)
     architecture: Architecture = field(default_factory=Architecture)
 
@@ -62,10 +58,11 @@ class Size:
 
 
 def build(folder: Path, size: Size | None = None, *, seed: int = 0, progress: Progress | None = None) -> Path:
-    """Write databases, questions and the initial model into a folder, all or nothing; the model's folder.
+    """Write databases, questions and the initial model to a folder, all or nothing; returns the model's
+    folder.
 
-    Deterministic in size and seed. A folder that holds this very task already is left as it is; ValueError
-    for one that holds anything else.
+        The result is deterministic in size and seed. A folder that already has this task is unchanged;
+        ValueError for a folder with other content.
     """
     size, tell = size or Size(), progress or silent
     identity = {"size": json.loads(json.dumps(asdict(size))), "seed": seed}
@@ -90,10 +87,10 @@ def build(folder: Path, size: Size | None = None, *, seed: int = 0, progress: Pr
 
 
 def load(config: TaskConfig) -> Task:
-    """The task that `build` wrote into the folder `config.data`; options are SqlVerifier's limits.
+    """Load the task that `build` wrote to the folder `config.data`; options are SqlVerifier's limits.
 
     Sets: `in_domain` asks other questions of the same databases, `cross_domain` asks other databases,
-    `out_of_domain` asks questions of a kind that is not trained on. RefusedError if the folder holds no task.
+        `out_of_domain` asks questions of an untrained kind. RefusedError if the folder has no task.
     """
     folder = Path(config.data or "")
     if not config.data:
@@ -113,7 +110,7 @@ def load(config: TaskConfig) -> Task:
 
 
 def _questions(chosen_domains: Iterable[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
-    """Every question of these families that can be asked in these domains, in a fixed order."""
+    """Every question of these families that fits these domains, in a fixed order."""
     return [
         (domain, question)
         for domain in chosen_domains
@@ -151,7 +148,7 @@ def _sets(size: Size, seed: int) -> dict[str, list[Prompt]]:
 
 
 def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list[Prompt]:
-    """The question asked of every database of its domain: one text, each time with its own right answer."""
+    """The question for every database of its domain: one text, each time with its own correct answer."""
     by_table = states(domain, size.copies, seed)
     names = [domain.database(index) for index in range(size.copies * len(STATES))]
     return [
@@ -178,7 +175,7 @@ def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) ->
 
 
 def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float]:
-    """The initial model, which knows every kind of question in every domain, and its tokenizer."""
+    """Initial model, trained on every kind of question in every domain, with its tokeniser."""
     all_questions = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
     answers = (written(style, q.table.thing, q.source) for q in all_questions for style in STYLES)
     tokenizer = word_tokenizer([*(question.prompt for question in all_questions), *answers])

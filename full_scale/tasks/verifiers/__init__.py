@@ -1,1 +1,1 @@
-"""Verifiers: completions in, binary rewards out; whatever runs foreign text runs in a sandboxed process."""
+"""Verifiers map completions to binary rewards; foreign text runs only in sandboxed processes."""

@@ -1,8 +1,8 @@
-"""The answer in a completion: its last SQL block, its last boxed expression."""
+"""Extraction of the answer from a completion: its last SQL block, its last boxed expression."""
 
 import re
 
-# A word after the fence is a language if it is SQL's name, or all that its line holds.
+# A word after the fence is a language if it names SQL, or if it is alone on its line.
 _FENCE = re.compile(
     r"```[ \t]*(?P<language>(?:sqlite|sql)\b|\w*(?=[ \t]*\n)|)(?P<body>.*?)(?:```|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -14,11 +14,11 @@ _TAGGED = re.compile(r"####\s*(?P<answer>[^\n]+)")
 
 
 def last_sql(completion: str) -> str | None:
-    """The query a completion ends on, or none.
+    """Query at the end of a completion, or None.
 
-    The last block fenced as sql (or as sqlite); else the last block with no language; else, for models that
-    write plain SQL, everything from the first line that begins with SELECT or WITH. A fence that is never
-    closed runs to the end.
+    This is the last block fenced as sql (or sqlite); else the last block without a language; else, for
+    models that write plain SQL, everything from the first line that begins with SELECT or WITH. A fence
+    without an end runs to the end.
     """
     blocks = [(m["language"].lower(), m["body"].strip()) for m in _FENCE.finditer(completion)]
     for languages in (("sql", "sqlite"), ("",)):
@@ -30,7 +30,7 @@ def last_sql(completion: str) -> str | None:
 
 
 def last_boxed(text: str) -> str | None:
-    r"""What stands in the last \boxed{...} whose braces close, or none."""
+    r"""Content of the last \boxed{...} whose braces close, or None."""
     place = _last_box(text)
     return text[slice(*place)].strip() if place else None
 
@@ -49,15 +49,15 @@ def _last_box(text: str) -> tuple[int, int] | None:
 
 
 def tagged(text: str) -> str | None:
-    """What follows the last `####`, as GSM8K marks its answers, or none."""
+    """Text after the last `####`, GSM8K's mark of answers, or None."""
     answers = _TAGGED.findall(text)
     return answers[-1].strip() if answers else None
 
 
 def last_marked(text: str) -> str | None:
-    r"""What stands in the mark that begins last, or none: a \boxed{...}, <answer>, or `####`.
+    r"""Content of the mark that begins last, \boxed{...}, <answer> or `####`, or None.
 
-    Beside another mark `####` counts where the text ends with it: elsewhere it is a heading.
+    Beside another mark `####` counts only if the text ends with it; elsewhere it is a heading.
     """
     box = _last_box(text)
     marks = [*(match.span("answer") for match in _ANSWER.finditer(text)), *([box] if box else [])]

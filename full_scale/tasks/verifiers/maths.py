@@ -1,4 +1,4 @@
-"""The maths verifier: equality of answers by math-verify, in worker processes."""
+"""Maths verifier: equality of answers by math-verify, in worker processes."""
 
 from dph_theory.support.errors import argument_error
 
@@ -6,15 +6,15 @@ from ..protocol import Prompt
 from .pool import Job, Limits, PooledVerifier
 
 STEPS = 6
-"""Steps of one judgement, each under math-verify's limit: two parses, up to four pairs compared."""
+"""Steps of one judgement, each under math-verify's limit: two parses, up to four compared pairs."""
 
 
 class MathsVerifier(PooledVerifier):
-    r"""Scores completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
+    r"""Score completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
 
-    math-verify's time limit is a signal, which works in a main thread only: that of a worker.
-    `seconds` (whole, at least 1) bounds each of its steps, `memory` (bytes) each worker. ValueError for a
-    reference without an answer; RuntimeError if no worker can be started. Source: math-verify.
+    math-verify limits time by a signal, which needs a main thread: a worker has one. `seconds` (whole, at
+    least 1) bounds each of its steps, `memory` (bytes) each worker. Raises ValueError for a reference
+    without an answer; RuntimeError if no worker can be started. Source: math-verify.
     """
 
     def __init__(self, *, seconds: int = 5, memory: int = 2**31, workers: int | None = None) -> None:
@@ -26,7 +26,7 @@ class MathsVerifier(PooledVerifier):
         )
 
     def job(self, example: Prompt, completion: str) -> Job:
-        """The completion as it is, with the gold answer and the time limit."""
+        """The completion unchanged, with the gold answer and the time limit."""
         gold = example.reference.get("answer")
         if not isinstance(gold, str) or not gold.strip():
             raise argument_error(

@@ -1,4 +1,4 @@
-"""The worker's side of the maths verifier: answers written alike, then math-verify under time limits."""
+"""Worker side of the maths verifier: one notation for answers, then math-verify under time limits."""
 
 import re
 import time
@@ -12,8 +12,7 @@ from sympy import Expr, I
 from .extract import last_marked
 from .worker import JudgeOutcome
 
-LARGEST_EXPONENT = 300
-"""Of scientific notation that is read as a number: beyond, no one means one."""
+LARGEST_EXPONENT = 300  # Larger exponents of scientific notation are not read as numbers.
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _CHARACTERS = _FULL_WIDTH | str.maketrans(
@@ -27,7 +26,7 @@ _CHARACTERS = _FULL_WIDTH | str.maketrans(
     }
 )
 _SPACE = r"(?:\\[,;:! ]|\\thinspace|~|[ \u00a0\u2009\u202f])"
-# SI: digits in groups of three, from the first one on.
+# SI: digits in groups of three, starting with the first.
 _GROUPS = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}+\d{{3}})+(?!\d|{_SPACE}*/)")
 _MIXED = re.compile(r"(?<![\d.,/^_}])(\d+)[ \u00a0]+(\d{1,3})/(\d{1,3})(?![\d.])")
 _SCIENTIFIC = re.compile(r"(?<![\w.\\}])(\d+(?:\.\d*)?|\.\d+)[eE]([+-]?\d{1,9})(?![\w.(])")
@@ -52,7 +51,7 @@ _UNIT_NAMES = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile
 
 
 def _units() -> dict[str, str]:
-    """Every spelling of a unit with the one that stands for it."""
+    """Every spelling of a unit with its canonical unit."""
     spellings = {"l": "L", "ml": "mL", "sec": "s", "kph": "km/h", "m/sec": "m/s"}
     for base, names in _BASES.items():
         for prefix, word in _PREFIXES.items():
@@ -75,9 +74,9 @@ _UNIT = re.compile(
 
 
 def unit(answer: str) -> str | None:
-    r"""The unit of measure that an answer ends with, in one spelling and with its power, or none.
+    r"""Unit of measure at the end of an answer, in one spelling and with its power, or None.
 
-    `5 cm`, `5\text{ cm}^2`, `5 square centimeters`; names that are in no list of units count as none.
+    `5 cm`, `5\text{ cm}^2`, `5 square centimeters`; unknown names do not count as units.
     """
     match = _UNIT.search(_bare(answer))
     if match is None or match[2] not in _UNITS:
@@ -87,7 +86,7 @@ def unit(answer: str) -> str | None:
 
 
 def _number(answer: str) -> str:
-    """An answer without the unit that it ends with; a brace that this leaves open is closed."""
+    """Remove the unit at the end of an answer; an open brace is closed."""
     left = _UNIT.sub("", _bare(answer))
     return left + "}" * (left.count("{") - left.count("}"))
 
@@ -97,12 +96,13 @@ def _bare(answer: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""The text with its numbers in one notation.
+    r"""Rewrite the numbers of a text in one notation.
 
-    Full-width and other scripts' digits become 0 to 9; spaces between groups of three digits go (`1\,000`,
-    `12 345`); `1.2e-5` becomes a product with a power of ten, a recurring decimal (`0.\overline{3}`,
-    `0.\dot{1}4\dot{2}`) its fraction, `2 1/2` a mixed number; a point that ends a number goes (`7.`); roots,
-    fractions and powers that are characters of their own are written out (`√2`, `½`, `x²`).
+    Full-width digits and those of other scripts become 0 to 9; spaces between groups of three digits are
+    removed (`1\,000`, `12 345`); `1.2e-5` becomes a product with a power of ten, a recurring decimal
+    (`0.\overline{3}`, `0.\dot{1}4\dot{2}`) its fraction, `2 1/2` a mixed number; a point at the end of a
+    number is removed (`7.`); roots, fractions and powers with their own characters are written out (`√2`,
+    `½`, `x²`).
     """
     text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text.translate(_CHARACTERS))
     text = _VULGAR.sub(lambda m: _written_out(m[0]), text)
@@ -122,7 +122,7 @@ _HALF_LINE = re.compile(
 
 
 def union(answer: str) -> str:
-    r"""Two half-lines of one letter joined by `or`, as a union of intervals; any other answer as it is.
+    r"""Join two half-lines of one letter with `or` to a union of intervals; other answers are unchanged.
 
     `x<2 \text{ or } x \geq 3` is `(-\infty,2)\cup[3,\infty)`.
     """
@@ -139,10 +139,10 @@ def _interval(half_line: re.Match[str]) -> str:
 
 
 def word(answer: str) -> str | None:
-    """The one word an answer consists of, in small letters, or none.
+    """The single word of an answer, in lower case, or None.
 
-    Words are compared as they are: as a product of letters `live` would be `evil`. Four letters make a
-    word, so do yes, no and odd; shorter ones are names of quantities.
+    Words are compared as text: as a product of letters `live` would equal `evil`. A word has four
+        letters, or is yes, no or odd; shorter ones are names of quantities.
     """
     match = _WORD.fullmatch(_bare(answer))
     return match[1].lower() if match else None
@@ -160,7 +160,7 @@ def _power(match: re.Match[str]) -> str:
 
 
 def _recurring(match: re.Match[str]) -> str:
-    """The fraction of a decimal: its integer, the digits that stand once, and the parts of its period."""
+    """Fraction of a decimal: its integer part, the digits before the period, and the parts of its period."""
     integer, once, *parts = match.groups("")
     period = "".join(parts)
     repeated = Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(once))
@@ -169,24 +169,22 @@ def _recurring(match: re.Match[str]) -> str:
 
 
 _PER_CENT = re.compile(r"(.+?)\s*\\?%\.?", re.DOTALL)
-_EQUALS = re.compile(r"(?<![<>!:=\\])=(?![^(]*\))(?![^{]*\})")
-"""Equality, but within brackets or braces."""
-LONGEST_TEXT = 4000
-"""Characters of an unmarked completion's end in which an answer is looked for."""
+_EQUALS = re.compile(r"(?<![<>!:=\\])=(?![^(]*\))(?![^{]*\})")  # Equality sign outside brackets and braces.
+LONGEST_TEXT = 4000  # Characters at the end of an unmarked completion that are searched.
 PLACES = 12
-"""Decimal places to which a decimal must agree: 0.3333333333 is not 1/3, nor 0.1 what is not 0.1."""
+"""Decimal places to which a decimal must agree: 0.3333333333 is not 1/3, and 0.1 equals only 0.1."""
 _TARGETS = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
-    r"""The outcome of an `answer` against the `gold` one.
+    r"""Outcome of an `answer` against the `gold` one.
 
-    `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. Of the answer its last mark counts
-    (`last_marked`), else what math-verify finds in its end, both in one notation (`plain`). An inequality may
-    stand for its interval, words are compared as words, where both name a unit of measure it must be the same
-    one, of an equation no side may be another number, and per cent are hundredths, but of a gold answer in
-    per cent. math-verify gives up a step after `seconds` without saying so: a step that took as long and
-    found nothing is a `timeout`.
+    `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. The last mark of the answer counts
+    (`last_marked`), else the value that math-verify finds in its end, both in one notation (`plain`). An
+    inequality may replace its interval; words are compared as words; if both have a unit of measure, it
+    must be equal; no side of an equation may be another number; per cent are hundredths, except for a
+    gold answer in per cent. math-verify abandons a step silently after `seconds`: a step of that length
+    without a result is a `timeout`.
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
@@ -215,7 +213,7 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
 
 
 def _equal(gold: list[Any], answer: list[Any], seconds: int) -> bool:
-    """By math-verify; where that fails, once more with the letter i as the imaginary unit, if it is alone."""
+    """Compare by math-verify; on failure again with the letter i as the imaginary unit, if it is alone."""
     settings = {"float_rounding": PLACES, "allow_set_relation_comp": True, "timeout_seconds": seconds}
     if verify(gold, answer, **settings):
         return True
@@ -226,7 +224,7 @@ def _equal(gold: list[Any], answer: list[Any], seconds: int) -> bool:
 
 
 def _without_per_cent(gold: str, answer: str) -> tuple[str, str]:
-    """Both without a sign that both end with; an answer's own as hundredths."""
+    """Remove a per cent sign that both have; convert the answer's own to hundredths."""
     given = _PER_CENT.fullmatch(_bare(answer))
     if given is None:
         return gold, answer
@@ -235,7 +233,7 @@ def _without_per_cent(gold: str, answer: str) -> tuple[str, str]:
 
 
 def _contradicted(gold: list[Any], answer: str, seconds: int) -> bool:
-    """Whether another side of an equation, of which math-verify reads the last, is another number."""
+    """Is another side of an equation, of which math-verify reads the last, a different number?"""
     sides = [_parsed(_marked(side), seconds)[0] for side in _EQUALS.split(answer)[:-1]]
     numbers = [side for side in sides if side and isinstance(side[0], Expr) and side[0].is_number]
     return not all(_equal(gold, number, seconds) for number in numbers)
@@ -252,11 +250,11 @@ def _imaginary(parsed: list[Any]) -> list[Any]:
 
 
 def _marked(answer: str) -> str:
-    """An answer as the one thing that a text boxes."""
+    """Wrap an answer as the only box of a text."""
     return rf"\boxed{{{answer}}}"
 
 
 def _parsed(text: str, seconds: int) -> tuple[list[Any], bool]:
-    """What math-verify reads in a text, and whether its time ran out."""
+    """Result of math-verify's parser; did its time run out?"""
     begun = time.monotonic()
     return parse(text, _TARGETS, parsing_timeout=seconds), time.monotonic() - begun >= seconds

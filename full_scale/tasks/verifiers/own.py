@@ -1,4 +1,4 @@
-"""Functions of a user's own as verifiers and as rewards: of (answer, reference), or as TRL calls a reward."""
+"""A user's own functions as verifiers and rewards: of (answer, reference), or in TRL's form of a reward."""
 
 import inspect
 import math
@@ -16,14 +16,14 @@ from .worker import JudgeOutcome
 
 JUDGE = f"{__name__}:judge"
 _TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", "verifier")
-"""Columns that TRL does not hand on to a reward function, and one that is ours."""
+"""Columns that TRL does not pass to a reward function, and one that is ours."""
 
 
 def judge(job: dict[str, Any]) -> dict[str, Any]:
-    """What the `function` says of an `answer` and its `reference`; without an answer, its source.
+    """Result of the `function` for an `answer` and its `reference`; without an answer, its source.
 
-    By a worker process. What is neither true nor false, or no number where it is `scored`, raises: a `crash`.
-    With `least`, a number from that on is true.
+    Runs in a worker process. A result that is not true or false, or not a number if `scored`, raises: a
+        `crash`. With `least`, a number of at least that is true.
     """
     function = _function(job["function"])
     if "answer" not in job:
@@ -44,7 +44,7 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:
-    """The reward of one answer by a function of lists: text for a text, messages for a conversation."""
+    """Reward of one answer by a function of lists: text for text, messages for a conversation."""
     prompt, answer = job["prompt"], job["answer"]
     completion = answer if isinstance(prompt, str) else [{"role": "assistant", "content": answer}]
     columns = {name: [value] for name, value in job["reference"].items() if name not in _TRL_OWN}
@@ -59,10 +59,9 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 class _OwnFunction:
-    """A function of the user's own in worker processes, whose module is imported before the limits hold."""
+    """A user's own function in worker processes, whose module is imported before the limits apply."""
 
-    option: str
-    """The option that names it."""
+    option: str  # Option that names the function.
 
     def __init__(
         self,
@@ -81,7 +80,7 @@ class _OwnFunction:
                 raise argument_error("task.options.own.environment", name, allowed)
         limits = Limits(seconds, memory, write, tuple(environment), function.rpartition(":")[0])
         self._pool, self._function, self._least = Pool(JUDGE, limits, workers), function, correct_from
-        # Of a function that a worker does not find each verdict would be a crash later.
+        # Otherwise every reward of a function that a worker does not find would be a crash later.
         (reply,) = self._pool.map([{"function": function}])
         if reply["outcome"] != JudgeOutcome.CORRECT:
             reason = reply.get("detail", reply["outcome"])
@@ -92,7 +91,7 @@ class _OwnFunction:
 
     @property
     def bound(self) -> dict[str, Any]:
-        """The function, the sources of its modules, and the least reward of a correct answer, if there is."""
+        """The function, the sources of its modules, and the minimal reward of a correct answer, if set."""
         least = {} if self._least is None else {"correct_from": self._least}
         return {"function": self._function, **self._source, **least}
 
@@ -108,29 +107,29 @@ class _OwnFunction:
 
 
 class OwnVerifier(_OwnFunction, PooledVerifier):
-    """Rewards by a function of (answer, reference) that returns true or false, in worker processes.
+    """Reward by a function of (answer, reference) that returns true or false, in worker processes.
 
-    Or by a reward function as TRL calls it, one with a parameter `completions`: 1 is correct and 0 is not,
-    or with `correct_from` a reward from that on. `seconds` (of computing) bounds each answer, `memory`
-    (bytes) each worker, `write` (bytes) each file that it writes; `environment` names what it sees of the
-    environment beside PATH, HOME and LANG. What raises, or returns anything else, is a `crash`. ValueError
-    if the function is not found, or a name is not set.
+    A reward function in TRL's form, with a parameter `completions`, also works: 1 is correct and 0 is
+    not, or with `correct_from` a reward of at least that. `seconds` (of computing) bounds each answer,
+    `memory` (bytes) each worker, `write` (bytes) each file that it writes; `environment` names the
+    variables it sees beside PATH, HOME and LANG. An exception or another result is a `crash`. Raises
+    ValueError if the function is not found, or a name is not set.
     """
 
     option = "verifier"
 
     def job(self, example: Prompt, completion: str) -> Job:
-        """The completion as it is, with the example's reference, to this verifier's function."""
+        """The completion unchanged, with the example's reference, for this verifier's function."""
         return self._job(example, completion, scored=False) | {"least": self._least}
 
 
 class OwnReward(_OwnFunction):
-    """Numbers by a function of (answer, reference), in worker processes; None where it gave none in time."""
+    """Number by a function of (answer, reference), in worker processes; None if it gave none in time."""
 
     option = "task.options.rewards"
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
-        """One number for each pair, in order."""
+        """Return one number for each pair, in order."""
         pairs = zip(examples, completions, strict=True)
         replies = self._pool.map([self._job(*pair, scored=True) for pair in pairs])
         return [reply.get("score") for reply in replies]

@@ -1,4 +1,4 @@
-"""One query on one SQLite database that it cannot change, outlast, or fill the memory with."""
+"""Sandbox for one query on one SQLite database: read-only, with limits on time and memory."""
 
 import contextlib
 import sqlite3
@@ -11,13 +11,13 @@ from urllib.parse import quote
 from .worker import JudgeOutcome
 
 STEPS_BETWEEN_LOOKS = 20_000
-"""Instructions of SQLite's virtual machine between two looks at the clock: a millisecond of them or less."""
+"""Instructions of SQLite's virtual machine between two checks of the clock: at most a millisecond."""
 HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""What a rollback journal begins with once the database file itself may have been written to."""
+"""First bytes of a rollback journal once the database file itself may have been written to."""
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+# Virtual tables open to queries: they read only their arguments.
 _TABLE_FUNCTIONS = {"json_each", "json_tree"}
-"""Virtual tables that a query may read: they read their arguments and nothing else."""
 _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 _SETTINGS = (
     "query_only = 1",
@@ -53,9 +53,9 @@ Rows = list[tuple[Any, ...]]
 
 
 class QueryLimits(NamedTuple):
-    """What one query may use: seconds of computing, rows of result, bytes that SQLite allocates.
+    """Limits of one query: seconds of computing, rows of result, bytes that SQLite allocates.
 
-    Computing, so that no reward depends on how busy the machine is; the wall clock is the pool's.
+    Computing time, so that no reward depends on the machine's load; the pool limits wall-clock time.
     """
 
     seconds: float = 30.0
@@ -64,7 +64,7 @@ class QueryLimits(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The rows of a query, or its failure."""
+    """Rows of a query, or its failure."""
 
     rows: Rows | None
     outcome: str = "ran"
@@ -108,11 +108,12 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
 
 
 def connect(database: Path) -> sqlite3.Connection:
-    """A connection that reads the file as it lies there: no lock is taken, nothing is written beside it.
+    """Open a connection that reads the file unchanged: no lock, and nothing written beside it.
 
-    So another process's lock holds nobody up; but the file must be whole. sqlite3.OperationalError if there
-    is none, or if a write-ahead log or a hot journal beside it holds a part of its content. Text that is no
-    UTF-8, as some published databases hold, is kept byte for byte by surrogates.
+    Another process's lock does not block it, but the file must be complete. Raises
+    sqlite3.OperationalError if it is missing, or if a write-ahead log or a hot journal beside it has a
+    part of its content. Text that is not UTF-8, as in some published databases, is preserved byte for
+    byte by surrogates.
     """
     if not database.is_file():
         raise sqlite3.OperationalError(f"there is no database {database}")
@@ -136,14 +137,14 @@ def connect(database: Path) -> sqlite3.Connection:
 
 @cache
 def _closed_tables() -> frozenset[str]:
-    """Virtual tables that every connection has, and that no query may read."""
+    """Virtual tables of every connection that no query may read."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         tables = {name for (name,) in connection.execute("PRAGMA module_list")}
     return frozenset(tables - _TABLE_FUNCTIONS)
 
 
 class _Guard:
-    """Reading only, for so many seconds; SQL has no means to lift it."""
+    """Read-only access with a time limit; SQL cannot lift it."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.denied = seconds, False
@@ -158,7 +159,7 @@ class _Guard:
         connection.set_authorizer(self._authorize)
 
     def _is_late(self) -> bool:
-        """The clock starts at the first look: most queries are over before, and reading it costs as much."""
+        """The clock starts at the first check: most queries end before, and reading it costs as much."""
         if self.deadline is None:
             self.deadline = time.process_time() + self.seconds
         return time.process_time() > self.deadline
@@ -166,10 +167,10 @@ class _Guard:
     def _authorize(self, action: int, table: str | None, name: str | None, *_rest: str | None) -> int:
         function = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FORBIDDEN_FUNCTIONS
         read = action in _READS and str(table).lower() not in self.closed
-        # What SQLite asks for itself when it makes a virtual table's columns known. A query that asks for it
-        # is refused by SQLite: this table may not be modified, and nothing may be in a read-only database.
+        # SQLite's own request when it declares a virtual table's columns. SQLite refuses the request from a
+        # query: this table may not be modified, and nothing may be in a read-only database.
         declared = action == sqlite3.SQLITE_UPDATE and table == "sqlite_master"
-        # FTS5 asks for it before it reads a table of its own; it sets nothing.
+        # FTS5 requests it before it reads its own table; it sets nothing.
         version = action == sqlite3.SQLITE_PRAGMA and (table, name) == ("data_version", None)
         if function or read or declared or version:
             return sqlite3.SQLITE_OK

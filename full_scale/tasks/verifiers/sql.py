@@ -1,4 +1,4 @@
-"""The SQL verifier: execution match on SQLite, in sandboxed worker processes."""
+"""SQL verifier: execution match on SQLite, in sandboxed worker processes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,17 +14,18 @@ MATCHES = ("bird", "spider", "test-suite")
 
 
 class SqlVerifier(PooledVerifier):
-    """Scores completions by what their last query returns, against the gold query of the example.
+    """Score completions by the result of their last query, against the gold query of the example.
 
-    An example's `reference` holds `database` (a path), `query` (the gold one), and possibly `match`: `bird`
-    compares sets of rows, `spider` multisets up to the order of columns, ordered where the gold query is (see
-    `compare`), `test-suite` as Spider's official evaluation does by default: as `spider`, DISTINCT
-    left out of both queries, and ordered where ORDER BY stands anywhere in the gold one. `match` here is for
-    examples without one; `test-suite` for those of Spider too. The databases are opened read-only and must
-    not change meanwhile.
+    An example's `reference` has `database` (a path), `query` (the gold one), and optionally `match`:
+    `bird` compares sets of rows; `spider` compares multisets up to the order of columns, ordered if the
+    gold query is (see `compare`); `test-suite` is Spider's official default evaluation: as `spider`,
+    without DISTINCT in both queries, and ordered if ORDER BY occurs anywhere in the gold one. `match`
+    here applies to examples without one; `test-suite` also to those of Spider. The databases are opened
+    read-only and must not change meanwhile.
 
     `seconds` (of computing) and `rows` bound each query, `memory` (bytes) each worker; `style` names the
-    style of a query. ValueError for a reference that is incomplete; RuntimeError if no worker can be started.
+    style of a query. Raises ValueError for an incomplete reference; RuntimeError if no worker can be
+    started.
     """
 
     def __init__(
@@ -39,8 +40,7 @@ class SqlVerifier(PooledVerifier):
     ) -> None:
         choice("match", match, MATCHES)
         self._match, self._style = match, style
-        # Half of the memory is SQLite's: what it refuses is an outcome, what the kernel refuses may be a
-        # crash.
+        # Half of the memory is SQLite's: its refusal is an outcome, whereas the kernel's may be a crash.
         self._limits = QueryLimits(seconds, rows, memory // 2)
         # A job runs the gold query too.
         super().__init__(
@@ -49,11 +49,11 @@ class SqlVerifier(PooledVerifier):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """How results are compared, and how many rows of them."""
+        """Comparison of results, and the limit of rows."""
         return {"match": self._match, "rows": self._limits.rows}
 
     def match_of(self, example: Prompt) -> str:
-        """How answers to an example are compared."""
+        """Comparison mode of an example."""
         match = example.reference.get("match", self._match)
         match = self._match if (match, self._match) == ("spider", "test-suite") else match
         choice("match", match, MATCHES)
@@ -70,5 +70,5 @@ class SqlVerifier(PooledVerifier):
         return {**comparison, "limits": self._limits}
 
     def style(self, job: Job) -> str | None:
-        """The style of the completion's query."""
+        """Style of the completion's query."""
         return self._style(job["query"]) if self._style else None

@@ -1,4 +1,4 @@
-"""The worker's side of the SQL verifier: run gold and predicted query, and compare as BIRD or Spider do."""
+"""Worker side of the SQL verifier: run gold and predicted query, and compare as BIRD or Spider does."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from .sandbox import QueryLimits, Ran, run
 from .worker import JudgeOutcome
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
-"""How far apart two floats may be: what summing in another order leaves, and no more."""
+"""Tolerance between floats: only the effect of summation in another order."""
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -27,17 +27,15 @@ _LEXEME = re.compile(
 
 
 class Word(NamedTuple):
-    """A word of a query, and how many parentheses are open around it."""
+    """A word of a query, and the number of open parentheses around it."""
 
-    kind: str
-    """`word`, `quoted` (a name), `text` or `other`."""
-    text: str
-    """Names in capitals and without their quotes."""
+    kind: str  # `word`, `quoted` (a name), `text` or `other`.
+    text: str  # Names in upper case, without quotes.
     depth: int
 
 
 def words(query: str) -> list[Word]:
-    """The words of a query, without comments."""
+    """Words of a query, without comments."""
     query_words: list[Word] = []
     depth = 0
     for match in _LEXEME.finditer(query):
@@ -52,27 +50,29 @@ def words(query: str) -> list[Word]:
 
 
 def same_set(gold: Rows, predicted: Rows) -> bool:
-    """BIRD's execution match: equal as sets of rows.
+    """BIRD's execution match: equality as sets of rows.
 
-    Order and repeated rows do not count, the order of columns does; two empty results are equal whatever
-    their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared by position,
-    so that two of one name are no trouble. Source: the benchmark's own evaluation, which is exact on floats.
+    Order and repeats of rows are ignored, the order of columns is not; two empty results are equal
+    whatever their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared
+    by position, so duplicate names are no problem. Source: the benchmark's own evaluation, which is exact
+    on floats.
     """
     return _up_to_rounding(lambda a, b: set(a) == set(b), gold, predicted)
 
 
 def same_multiset(gold: Rows, predicted: Rows, *, ordered: bool) -> bool:
-    """Spider's execution match: equal as multisets of rows (`ordered`: as lists) for some order of columns.
+    """Spider's execution match: equality as multisets of rows (`ordered`: as lists) for some order of
+    columns.
 
-    A question of Spider does not say in which order it wants its columns, so its evaluation by test suites
-    accepts every permutation; so does this. Two empty results are equal. DISTINCT counts. Rows that tie in
-    the gold query's order must stand as they stand in its result, as there.
+        A question of Spider does not specify the order of its columns, so its evaluation by test suites
+        accepts every permutation, as does this. Two empty results are equal. DISTINCT counts. Rows that tie
+        in the gold query's order must appear in the order of its result, as there.
     """
     return _up_to_rounding(lambda a, b: _same_columns(a, b, ordered), gold, predicted)
 
 
 def without_distinct(query: str) -> str:
-    """A query without its words DISTINCT, as Spider's evaluation runs it; strings stay as they are."""
+    """Remove the words DISTINCT from a query, as Spider's evaluation does; strings are unchanged."""
     distinct = [m.span() for m in _LEXEME.finditer(query) if m["word"] and m["word"].upper() == "DISTINCT"]
     for start, stop in reversed(distinct):
         query = query[:start] + query[stop:]
@@ -80,13 +80,13 @@ def without_distinct(query: str) -> str:
 
 
 def is_ordered(query: str) -> bool:
-    """Whether a query's own result is ordered: ORDER BY outside of strings, comments and parentheses."""
+    """Is a query's own result ordered, by ORDER BY outside of strings, comments and parentheses?"""
     pairs = pairwise(words(query))
     return any(a[:2] == ("word", "ORDER") and b[:2] == ("word", "BY") and not a.depth for a, b in pairs)
 
 
 def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: Rows) -> bool:
-    """Whether the results are the same as they are, or once floats that are close count as one number."""
+    """Are the results equal, exactly or once close floats count as one number?"""
     if same(gold, predicted):
         return True
     numbers = {value for value in chain(*gold, *predicted) if isinstance(value, int | float)}
@@ -98,9 +98,9 @@ def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: R
 
 
 def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
-    """One number for each run of close ones: an equivalence, which rounding to digits is not.
+    """Representative of each run of close numbers: an equivalence, unlike rounding to digits.
 
-    Distinct whole numbers are never in one run, however large: they may be identifiers.
+    Distinct whole numbers are never in one run, however large, because they may be identifiers.
     """
     classes: dict[Any, int | float] = {}
     first, last, has_whole = math.nan, math.nan, False
@@ -115,12 +115,12 @@ def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
 
 
 def _is_exact(number: int | float) -> bool:
-    """A whole number that a float may not hold: a float beside it is another one, not its rounding."""
+    """Is it a whole number that a float may not represent, so that a float beside it differs from it?"""
     return isinstance(number, int) and abs(number) > 2**53
 
 
 def _is_whole(number: int | float) -> bool:
-    # Above 2**53 every float is whole, which then says nothing.
+    # Above 2**53 every float is whole, so being whole carries no information.
     return isinstance(number, int) or (abs(number) < 2**53 and number % 1 == 0)
 
 
@@ -136,7 +136,7 @@ def _same_columns(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 def _match(
     gold: Rows, left: Rows, chosen: list[tuple[Any, ...]], bag: Callable[[Sequence[Any]], Any]
 ) -> bool:
-    """Whether the columns `left` can follow the `chosen` ones so that all together are the gold columns.
+    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?
 
     The rows over the first columns must agree at every step, which leaves few ways to try.
     """
@@ -157,14 +157,14 @@ Key = tuple[Any, ...]
 
 
 class GoldCache:
-    """Results of gold queries, the least recently used given up when together they pass `cells` values."""
+    """Cache of gold results that evicts the least recently used once together they exceed `cells` values."""
 
     def __init__(self, cells: int) -> None:
         self._cells, self._held = cells, 0
         self._results: OrderedDict[Key, Ran] = OrderedDict()
 
     def get(self, key: Key, compute: Callable[[], Ran]) -> Ran:
-        """The result under a key, computed if it is not held; failures are held too."""
+        """Result under a key, computed on a miss; failures are cached too."""
         if key in self._results:
             self._results.move_to_end(key)
             return self._results[key]
@@ -183,7 +183,7 @@ _GOLD = GoldCache(cells=2_000_000)
 
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
-    """The outcome of a predicted `query` on a `database` against the `gold` one.
+    """Outcome of a predicted `query` on a `database` against the `gold` one.
 
     `correct`, `wrong`, what `sandbox.run` says of the predicted query, `unreadable` if the database cannot
     be read, or `gold_error` if the gold query cannot be run: an error of the data, without the prediction.
@@ -210,7 +210,7 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
 
 
 def _identity(database: Path, gold: str, limits: QueryLimits) -> Key:
-    """What a gold result depends on: the file as it is now, the query, the limits."""
+    """Key of a gold result: the file as it is now, the query, the limits."""
     if not database.exists():
         return (database, gold, limits)
     state = database.stat()

@@ -1,4 +1,4 @@
-"""What a worker process runs: one job a line in, one reply a line out, under limits that the kernel keeps.
+"""Worker process: one job per input line, one reply per output line, under limits that the kernel enforces.
 
 A worker (`main`) is a program of its own and never forked: the parent may hold threads, locks and a GPU.
 """
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from dph_theory.support.user_code import imported
 
 LONGEST_DETAIL = 300
-"""Characters of an error's text that go into a reply, which is thus one write."""
+"""Maximal characters of an error's text in a reply, so that a reply is one write."""
 READY = b"ready\n"
 
 Reply = dict[str, Any]
@@ -27,16 +27,13 @@ Judge = Callable[[dict[str, Any]], Reply]
 
 
 class JudgeOutcome(StrEnum):
-    """The outcomes of the verifiers here; only `correct` scores one."""
+    """Outcomes of the verifiers here; only `correct` scores one."""
 
     CORRECT = "correct"
     WRONG = "wrong"
-    NO_ANSWER = "no_answer"
-    """The completion has nothing to compare."""
-    ERROR = "error"
-    """The query cannot be run."""
-    FORBIDDEN = "forbidden"
-    """The query does more than read."""
+    NO_ANSWER = "no_answer"  # The completion has nothing to compare.
+    ERROR = "error"  # The query cannot be run.
+    FORBIDDEN = "forbidden"  # The query does more than read.
     TIMEOUT = "timeout"
     MEMORY = "memory"
     TOO_MANY_ROWS = "too_many_rows"
@@ -49,15 +46,15 @@ class JudgeOutcome(StrEnum):
 
 
 def restrict(memory: int, write: int = 0) -> None:
-    """From here on: so many bytes of address space, files of at most `write` bytes, no core dump."""
+    """Limit address space to `memory` bytes and files to `write` bytes, and disable core dumps."""
     limits = ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, write), (resource.RLIMIT_CORE, 0))
     for kind, limit in limits:
         resource.setrlimit(kind, (limit, limit))
 
 
 def _hit(error: Exception) -> str:
-    """The limit that an exception comes from, in words; empty where it comes from none."""
-    # tempfile tries to write where it may, and finds no place.
+    """The limit behind an exception, in words; empty if there is none."""
+    # tempfile tries all writable folders, and finds none.
     if getattr(error, "errno", None) == errno.EFBIG or "No usable temporary directory" in str(error):
         return "; the limit on files is hit: task.options.own.write, in bytes"
     out_of_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
@@ -67,7 +64,7 @@ def _hit(error: Exception) -> str:
 
 
 def answer(judge: Judge, line: bytes) -> bytes:
-    """The reply to one job, as a line; an exception of the judge is the outcome `crash`."""
+    """Reply to one job, as a line; an exception of the judge is the outcome `crash`."""
     try:
         reply = judge(json.loads(line))
     except Exception as error:
@@ -83,8 +80,8 @@ def answer(judge: Judge, line: bytes) -> bytes:
 def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
     """Answer jobs until the parent closes its end.
 
-    The kernel ends a process that has computed for `seconds` on one job (SIGPROF), even inside a C function
-    that never returns to Python, and even if the parent is gone.
+    The kernel ends a process that has computed for `seconds` on one job (SIGPROF), even inside a C
+    function that never returns to Python, and even if the parent is gone.
     """
     worker = os.getpid()
     for given in jobs:
@@ -92,20 +89,20 @@ def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         reply = answer(judge, line)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        if os.getpid() != worker:  # A judge that forked: its child neither replies nor takes a job.
+        if os.getpid() != worker:  # If a judge forked, its child neither replies nor takes a job.
             os._exit(0)
         os.write(replies, b"%b %b" % (number, reply))
 
 
 def main(target: str, memory: str, seconds: str, write: str = "0", first: str = "") -> None:
-    """Load the judge, and the module that it will need first, shut the doors, say so, and serve."""
-    # Replies have a descriptor of their own: what a library prints must not come between them.
+    """Load the judge and the module that it needs first, apply the limits, report ready, and serve."""
+    # Replies have their own descriptor, so that a library's output does not mix with them.
     replies = os.dup(1)
     os.dup2(2, 1)
     module, _, function = target.partition(":")
     judge = getattr(importlib.import_module(module), function)
     if first:
-        with suppress(Exception):  # The judge that asks for it will say why.
+        with suppress(Exception):  # The judge that needs the module will report the error.
             imported(first)
     restrict(int(memory), int(write))
     os.write(replies, READY)
