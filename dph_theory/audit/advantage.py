@@ -113,10 +113,10 @@ def _in_batches(advantage: Advantage, size: int, batch: str) -> ByCount:
     rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
     drawn, advantages = [], []
     for _ in range(max(4, 256 // size)):
-        others = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
+        other_groups = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
         drawn.append(rng.permuted(sorted_groups(size), axis=1))
         # The same other groups for every k, so that noise of theirs is no difference between the k.
-        batches = (np.concatenate([row[None], others]) for row in drawn[-1])
+        batches = (np.concatenate([row[None], other_groups]) for row in drawn[-1])
         advantages += [called(advantage, rewards, precise=True)[:1] for rewards in batches]
     return _table(np.concatenate(drawn), np.concatenate(advantages), coupled=True)
 
@@ -188,8 +188,8 @@ class AdvantageReport(LossReport):
     the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
     `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other prompts
     of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly over (0,
-    1), `beside` has the weights in a hard and in an easy batch (BATCHES), and no objective or variance is
-    given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite; `spike`,
+    1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no objective or
+    variance is given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite; `spike`,
     an advantage that a division by almost zero makes large; `rounding`, how far its own precision moves an
     advantage, relative to the largest. `equals` says which declared advantage it is.
     """
@@ -202,7 +202,7 @@ class AdvantageReport(LossReport):
     objective: tuple[float, ...]
     variance: tuple[float, ...]
     maximises: tuple[tuple[float, str], ...]
-    beside: Mapping[str, tuple[float, ...]]
+    other_batches: Mapping[str, tuple[float, ...]]
     all_right: float
     all_wrong: float
     symmetric: bool
@@ -217,7 +217,7 @@ class AdvantageReport(LossReport):
         """One row a pass rate."""
         columns = {"V": self.pass_rates, "weight": self.weight, "J_G": self.objective}
         columns |= {"variance": self.variance}
-        columns |= {f"weight, {name} batch": weights for name, weights in self.beside.items()}
+        columns |= {f"weight, {name} batch": weights for name, weights in self.other_batches.items()}
         shown = {name: column for name, column in columns.items() if column}
         return (Table.from_rows(tuple(shown), zip_longest(*shown.values())),)
 
@@ -253,10 +253,10 @@ def audit_advantage(
     table = tabulate(advantage, group_size)
     name, v = name or str(getattr(advantage, "__name__", "the advantage")), np.array(PASS_RATES)
     size, drops = table.group_size, drops_equal_groups
-    whole = not drops and not table.coupled
-    others = [batch for batch in BATCHES if batch != "even"] if table.coupled else []
-    beside = {
-        batch: weight_of(tabulate(advantage, size, batch), v, drops_equal_groups=drops) for batch in others
+    has_objective = not drops and not table.coupled
+    batches = [batch for batch in BATCHES if batch != "even"] if table.coupled else []
+    other_batches = {
+        batch: weight_of(tabulate(advantage, size, batch), v, drops_equal_groups=drops) for batch in batches
     }
     draft = AdvantageReport(
         advantage=name,
@@ -264,10 +264,10 @@ def audit_advantage(
         verdict="",
         pass_rates=PASS_RATES,
         weight=tuple(weight_of(table, v, drops_equal_groups=drops).tolist()),
-        objective=tuple(table.objective(v).tolist()) if whole else (),
-        variance=tuple(table.variance(v).tolist()) if whole else (),
-        maximises=objective_of(table) if whole else (),
-        beside={batch: tuple(weights.tolist()) for batch, weights in beside.items()},
+        objective=tuple(table.objective(v).tolist()) if has_objective else (),
+        variance=tuple(table.variance(v).tolist()) if has_objective else (),
+        maximises=objective_of(table) if has_objective else (),
+        other_batches={batch: tuple(weights.tolist()) for batch, weights in other_batches.items()},
         all_right=float(table.right[-1]),
         all_wrong=float(table.wrong[0]),
         symmetric=table.symmetric,
@@ -296,7 +296,7 @@ def _verdict(report: AdvantageReport) -> str:
     subject = f"It maximises {_objective_words(report.maximises)}: a" if report.maximises else "A"
     sentences = [*_alarms(report), report.equals, f"{subject} prompt weighs {weighs}."]
     if report.couples_groups:
-        hard, easy = (f"{report.beside[name][3]:.3g}" for name in ("hard", "easy"))
+        hard, easy = (f"{report.other_batches[name][3]:.3g}" for name in ("hard", "easy"))
         at_half = (
             f"at .5 it weighs {hard} beside hard prompts (pass rates up to 0.2), {easy} beside easy ones"
         )

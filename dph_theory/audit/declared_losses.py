@@ -180,10 +180,10 @@ def _gradients(audited: Audited, unit: float = 0.0) -> _Gradients:
         )
     parts, signs = dict[str, Tensor](), dict[str, Tensor]()
 
-    def add(part: str, gradients: Sequence[Tensor], of: Sequence[Tensor]) -> None:
+    def add(part: str, gradients: Sequence[Tensor], sign_of: Sequence[Tensor]) -> None:
         parts[part] = torch.cat([x.flatten() for x in gradients])
         signs[part] = torch.cat(
-            [(sign * torch.ones_like(x)).flatten() for x, sign in zip(gradients, of, strict=True)]
+            [(sign * torch.ones_like(x)).flatten() for x, sign in zip(gradients, sign_of, strict=True)]
         )
 
     for part, batches in SUMS.items():

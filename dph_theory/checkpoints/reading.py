@@ -267,8 +267,10 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
     shape, questions = file.shape or shape_of([value for _, value in values]), Questions()
     prompts = shape.prompt if options.column is None else [options.column]
     # A path that is asked for leads into the lists of a row as it stands.
-    whole = options.column not in (None, *shape.prompt) and "." in str(options.column)
-    rows = [(number, row) for number, value in values for row in split_lists(value, [] if whole else prompts)]
+    is_path = options.column not in (None, *shape.prompt) and "." in str(options.column)
+    rows = [
+        (number, row) for number, value in values for row in split_lists(value, [] if is_path else prompts)
+    ]
     rows = [(number, row) for number, row in rows if shape.fits(row) or not shape.partial]
     name, repeated = _prompt_column([row for _, row in rows], prompts, options.column is None)
     if options.answer is not None:

@@ -159,7 +159,7 @@ def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> lis
     of prompts; with `scalars` also what has every value equally often. Columns inside objects and lists
     count, by their path.
     """
-    texts, others = list[str](), list[str]()
+    texts, even = list[str](), list[str]()
     for name in _paths(rows[0] if rows else {}):
         cells = [within(row, name) for row in rows]
         values = Counter(map(as_name, cells))
@@ -168,10 +168,10 @@ def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> lis
             continue
         evenly, other = len({*values.values()}) == 1, any(map(NAMES["other"].search, _parts(name)))
         if scalars and evenly and (not other or NAMES["id"].search(_parts(name)[-1])):
-            others += [name] if isinstance(cells[0], str) or type(cells[0]) is int else []
+            even += [name] if isinstance(cells[0], str) or type(cells[0]) is int else []
         if not other and any(map(NAMES["prompt"].search, _parts(name))) and all(map(is_worded, cells)):
             texts.append(name)
-    return [*dict.fromkeys(texts + others)]
+    return [*dict.fromkeys(texts + even)]
 
 
 def is_worded(cell: Any) -> bool:

@@ -14,6 +14,8 @@ FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
 """The outcomes of a verifier that failed, and what they are where it says no more."""
 VERDICT = "verifier"
 """The name of the reward that is correctness."""
+_SHOWN = 5
+"""So many of the values that are no verdicts are listed."""
 RESERVED = ("train", "rehearsed", "explored")
 """Names of sets that are the training's own: no evaluation set of a task may bear one."""
 
@@ -40,6 +42,8 @@ class Score:
     style: str | None = None
     detail: str = field(default="", compare=False)
     """What the verifier said when it failed: its exception, or how long it had."""
+    value: float | None = field(default=None, compare=False)
+    """A number that the verifier returned and that is neither 0 nor 1: a reward, without its threshold."""
 
 
 @runtime_checkable
@@ -126,12 +130,24 @@ class VerifierError(RefusedError):
     """A verifier that failed on all it was asked: its zeros would say nothing of the model."""
 
 
-def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-    """The verifier's scores; VerifierError, with its exception, if it failed on every answer to all prompts.
+class RewardWithoutThresholdError(VerifierError):
+    """A verifier that returns numbers other than 0 and 1, without the least one of a correct answer."""
 
-    Failures on a single prompt may be its data's, and are outcomes.
+
+def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
+    """The verifier's scores.
+
+    Raises:
+        VerifierError: If the verifier failed on every answer to all prompts (failures on a single prompt may
+            be its data's, and are outcomes).
+        RewardWithoutThresholdError: If it returned numbers other than 0 and 1.
     """
     scores = verifier(examples, completions)
+    if rewards := Counter(score.value for score in scores if score.value is not None):
+        listed = ", ".join(f"{value:g} ({times} times)" for value, times in rewards.most_common(_SHOWN))
+        way = f"name the least reward of a correct answer, as in --correct-from {max(rewards):g}"
+        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1; {way}"
+        raise RewardWithoutThresholdError(f"{text} (task.options.own.correct_from in a recipe)")
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores

@@ -216,8 +216,8 @@ def test_an_advantage_of_a_batch_is_audited_in_a_batch_of_other_prompts(advantag
     report = audit_advantage(advantage, group_size=8)
     assert report.couples_groups
     assert [report.weight[i] for i in (0, 3, -1)] == pytest.approx(weights, rel=0.03)
-    assert hard is None or report.beside["hard"][3] == pytest.approx(hard, rel=0.05)
-    assert report.beside["hard"][3] > 1.3 * report.weight[3]
+    assert hard is None or report.other_batches["hard"][3] == pytest.approx(hard, rel=0.05)
+    assert report.other_batches["hard"][3] > 1.3 * report.weight[3]
     assert (report.all_right, report.all_wrong) == pytest.approx((ends, -ends), abs=0.05)
     assert report.maximises == report.objective == ()
     assert "It DEPENDS ON THE BATCH" in report.verdict
