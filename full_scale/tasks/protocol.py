@@ -17,6 +17,8 @@ UNREADABLE = "unreadable"
 """The outcome of an answer that nothing could be compared with, because its database cannot be read."""
 VERDICT = "verifier"
 """The name of the reward that is correctness."""
+_SHOWN = 5
+"""So many of the values that are no verdicts are listed."""
 RESERVED = ("train", "rehearsed", "explored")
 """Set names reserved for training: an evaluation set of a task may not have one."""
 
@@ -43,6 +45,8 @@ class Score:
     style: str | None = None
     detail: str = field(default="", compare=False)
     """Detail of a verifier's failure: its exception, or its time limit."""
+    value: float | None = field(default=None, compare=False)
+    """A number that the verifier returned and that is neither 0 nor 1: a reward, without its threshold."""
 
 
 @runtime_checkable
@@ -129,17 +133,27 @@ class VerifierError(RefusedError):
     """A verifier that could not judge: its zeros would say nothing about the model."""
 
 
+class RewardWithoutThresholdError(VerifierError):
+    """A verifier that returns numbers other than 0 and 1, without the least one of a correct answer."""
+
+
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
     """The verifier's scores of (example, completion) pairs.
 
     Raises:
         VerifierError: If a database cannot be read, or if the verifier failed on every answer to several
             prompts. Failures on a single prompt may come from its data, and are outcomes.
+        RewardWithoutThresholdError: If it returned numbers other than 0 and 1.
     """
     scores = verifier(examples, completions)
     for score in scores:
         if score.outcome == UNREADABLE:
             raise VerifierError(f"the verifier cannot judge, and nothing is counted: {score.detail}")
+    if rewards := Counter(score.value for score in scores if score.value is not None):
+        listed = ", ".join(f"{value:g} ({times} times)" for value, times in rewards.most_common(_SHOWN))
+        way = f"name the least reward of a correct answer, as in --correct-from {max(rewards):g}"
+        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1; {way}"
+        raise RewardWithoutThresholdError(f"{text} (task.options.own.correct_from in a recipe)")
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores

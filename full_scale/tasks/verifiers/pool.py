@@ -274,7 +274,7 @@ class PooledVerifier(AbstractContextManager["PooledVerifier"]):
     def _score(self, job: Job, reply: Reply) -> Score:
         outcome = JudgeOutcome(reply["outcome"])
         detail = printable(str(reply.get("detail", "")))
-        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail)
+        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail, reply.get("value"))
 
     @property
     def bound(self) -> dict[str, Any]:
