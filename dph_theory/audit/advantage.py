@@ -189,8 +189,8 @@ class AdvantageReport(LossReport):
     `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other prompts
     of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly over (0,
     1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no objective or
-    variance is given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite; `spike`,
-    an advantage that a division by almost zero makes large; `rounding`, how far its own precision moves an
+    variance is given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite;
+    `spike`, an advantage that a division by almost zero makes large; `rounding`, how far its own precision moves an
     advantage, relative to the largest. `equals` says which declared advantage it is.
     """
 
