@@ -235,6 +235,22 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
         )
 
 
+@click.command(name="methods", short_help="Train several methods by one recipe, and compare their Pass@k.")
+@_config
+@click.option("--methods", "names", metavar="A,B", help="Names of methods, between commas.  [default: five]")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of seeds.")
+@_overrides
+def methods_command(config: str, names: str | None, seeds: int, overrides: Sequence[str]) -> None:
+    """Pre-sample, train and evaluate GRPO, Dr. GRPO, MaxRL, DPH-F and DPH-MaxRL, one after the other."""
+    with _stage("finished stages of finished runs are kept") as (console, progress):
+        from .methods import COMPARED, compare_methods, pass_tables
+
+        methods = tuple(name.strip() for name in names.split(",")) if names else COMPARED
+        stored = compare_methods(config, overrides, methods=methods, seeds=seeds, progress=progress)
+        _print_tables(console, pass_tables(stored["results"]))
+        _say(console, [f"Stored in {Path(stored['config']['output']) / 'methods.json'}."])
+
+
 def _study_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that all experiments take."""
     at_least_one = click.IntRange(min=1)

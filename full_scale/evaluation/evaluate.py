@@ -205,7 +205,7 @@ def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) ->
     base = Evaluation.read(folders.evaluation, made_by)
 
     def decisive(evaluated: Recipe, answered: Mapping[str, Any]) -> dict[str, Any]:
-        values = {"evaluate.samples": evaluated.evaluate.samples}
+        values: dict[str, Any] = {"evaluate.samples": evaluated.evaluate.samples}
         values |= {f"sampling.{name}": getattr(evaluated.sampling, name) for name in DISTRIBUTION}
         values |= {name: answered.get(name) for name in SHARED}
         return json.loads(json.dumps(values))

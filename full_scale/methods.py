@@ -1,0 +1,131 @@
+"""Several methods by one recipe: trained one after the other, evaluated, and compared at every k.
+
+This is the run at scale of `dph methods`: on a GPU with the recipe of a 1B model, on a CPU with a tiny one.
+What is finished is kept, and the same call goes on from there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from dph_theory.support.errors import RefusedError, argument_error, choice
+from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import record
+from dph_theory.support.table import Table
+
+from .evaluation.record import Evaluation
+from .recipe.folders import Folders
+from .recipe.methods import METHODS
+from .recipe.schema import Recipe, load_recipe
+from .stages import evaluate_stage, presample_stage, train_stage
+
+COMPARED = ("GRPO", "Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL")
+"""Methods that are trained unless others are named; Dr. GRPO is GRPO whose advantage is not divided."""
+KIND, PACKAGES = "full_scale.methods", ("torch", "transformers", "trl", "peft")
+_BASE = "base"
+
+
+@dataclass(frozen=True)
+class MethodRun:
+    """One training of the comparison."""
+
+    method: str
+    seed: int
+    recipe: Recipe
+
+    @classmethod
+    def of(cls, config: str, overrides: Sequence[str], method: str, seed: int) -> "MethodRun":
+        """The run of a method at a seed, by a recipe with overrides.
+
+        Raises:
+            ValueError: If the method is unknown, or an override decides the method, the seed or the name.
+        """
+        for override in overrides:
+            if override.partition("=")[0] in ("method.name", "seed", "name"):
+                raise argument_error("override", override, "another key: --methods and --seeds decide it")
+        choice("methods", method, {*METHODS, *COMPARED})
+        name = [f"method.name={'GRPO' if method == 'Dr. GRPO' else method}", f"seed={seed}"]
+        undivided = ["method.divided_by=none"] if method == "Dr. GRPO" else []
+        run = f"name={config.removesuffix('.yaml').rpartition('/')[2]}-{method.lower().replace('. ', '-')}"
+        return cls(method, seed, load_recipe(config, [*overrides, *name, *undivided, run]))
+
+
+def compare_methods(
+    config: str,
+    overrides: Sequence[str] = (),
+    *,
+    methods: Sequence[str] = COMPARED,
+    seeds: int = 1,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Pre-sample, evaluate the base, then train and evaluate each method at each seed.
+
+    Args:
+        config: A recipe's file, or the name of a packaged one.
+        overrides: KEY=VALUE changes to the recipe, for all methods alike.
+        methods: Names of methods, as recipes have them, and "Dr. GRPO".
+        seeds: Number of seeds of each method, from 0.
+        progress: Called with (stage, done, total) of each stage.
+
+    Returns:
+        The record, as written to `methods.json` in the recipe's output folder.
+
+    Raises:
+        ValueError: If a method or a key of the recipe is wrong.
+        RefusedError: If a stage cannot go on from what lies in the output folder.
+    """
+    runs = [MethodRun.of(config, overrides, method, seed) for seed in range(seeds) for method in methods]
+    first = runs[0].recipe
+    presample_stage(first, progress)
+    evaluate_stage(first, progress, base_only=True)
+    evaluated: dict[str, list[Evaluation]] = {}
+    base = Evaluation.read(Folders.of_recipe(first).base().evaluation)
+
+    def without_notes(stage: str, done: int, total: int, note: str = "") -> None:
+        progress(stage, done, total)
+
+    for number, run in enumerate(runs):
+        progress("runs", number, len(runs))
+        folders = Folders.of_recipe(run.recipe)
+        train_stage(run.recipe, without_notes)
+        if not folders.evaluation.is_file():
+            evaluate_stage(run.recipe, progress)
+        evaluated.setdefault(run.method, []).append(Evaluation.read(folders.evaluation))
+        _write(Path(first.output), first, base, evaluated)
+    progress("runs", len(runs), len(runs))
+    return _write(Path(first.output), first, base, evaluated)
+
+
+def pass_tables(results: Mapping[str, Any]) -> list[Table]:
+    """Pass@k of the base and of each method, means over seeds: a table for each evaluated set."""
+    tables = []
+    for name, rows in results["sets"].items():
+        ks = [*rows[_BASE]["pass_at_k"]]
+        cells = [
+            (method, row["seeds"], *(f"{row['pass_at_k'][k]:.3f}" for k in ks))
+            for method, row in rows.items()
+        ]
+        tables.append(Table.from_rows(("method", "seeds", *(f"Pass@{k}" for k in ks)), cells, name))
+    return tables
+
+
+def _write(
+    folder: Path, recipe: Recipe, base: Evaluation, evaluated: Mapping[str, Sequence[Evaluation]]
+) -> dict[str, Any]:
+    """The record of what is finished so far, written whole."""
+    by_method = {_BASE: [base], **evaluated}
+    sets: dict[str, Any] = {}
+    for name in base.sets:
+        for method, runs in by_method.items():
+            own = [run.sets[name].summary.pass_at_k for run in runs if name in run.sets]
+            means = {k: fmean(numbers[k].value or 0.0 for numbers in own) for k in own[0]}
+            sets.setdefault(name, {})[method] = {"seeds": len(own), "pass_at_k": means}
+    if not sets:
+        raise RefusedError(f"the base's evaluation in {folder} has no set to compare methods on")
+    stored: Any = {"config": recipe.as_dict(), "results": {"sets": sets}, "findings": []}
+    written = record(KIND, seed=0, packages=PACKAGES, **stored)
+    write_json(folder / "methods.json", written)
+    return written
