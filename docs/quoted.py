@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.stationary import filtered_policy, table_pass_rate, token_policy
 from dph_theory.support.table import Table
@@ -141,8 +142,10 @@ def _divided(records: Records) -> dict[str, Any]:
         for task, name, n, at, steps, *rates in divisors.table(numbers).rows
     ]
     claims = records.results("pretrained")["claims"]
+    guess = [f"{exact_pass_at_k(0.1, k):.3f}" for k in (1, 16, 256)]
     return {
         "rows": rows,
+        "guess": guess,
         "base_of_two": f"{numbers[numbers.task == 'last two digits']['held out 256'].iloc[0]:.3f}",
         "claims": [
             claim for claim in claims if claim["theory"] in ("retention", "strategies") and "verdict" in claim

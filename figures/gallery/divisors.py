@@ -21,6 +21,7 @@ from ..style import BLACK, BLUE, GREY, ORANGE, Sheet, ticks
 NEEDS = ("pretrained",)
 # Divisor and colour by method.
 DIVISORS = {"Dr. GRPO": ("nothing", GREY), "GRPO": ("the std", ORANGE), "MaxRL": ("the mean", BLUE)}
+LAST = ("trained 1, last step", "held out 256, last step")
 COLUMNS = [f"{kind} {k}" for kind in ("trained", "held out") for k in (1, 16, 256)]
 GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))  # Trained Pass@1.
 SETTING = ["task", "model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"]
@@ -37,11 +38,13 @@ def numbers(records: Records) -> pd.DataFrame:
     for fields, group in runs.groupby([*SETTING, "compared_at"], sort=False):
         columns = zip(group.trained, group.held_out, group.steps, strict=True)
         curves = [np.column_stack(of_run) for of_run in columns]
+        last = np.mean([curve[-1, [0, len(COLUMNS) - 1]] for curve in curves], axis=0)
         for first in (curves[0][0, 0], *GRID):
             if all(curve[:, 0].max() >= first for curve in curves):
                 means = np.mean([_at(curve, first) for curve in curves], axis=0)
-                rows.append((*fields, len(curves), first, *means))
-    return pd.DataFrame(rows, columns=[*SETTING, "compared_at", "seeds", "first", *COLUMNS, "steps"])
+                rows.append((*fields, len(curves), first, *means, *last))
+    columns = [*SETTING, "compared_at", "seeds", "first", *COLUMNS, "steps", *LAST]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _at(curve: np.ndarray, first: float) -> np.ndarray:
@@ -99,4 +102,4 @@ def table(frame: pd.DataFrame) -> Table:
         other=~rows.index.isin(usual(rows).index),
     ).sort_values(["other", "model", "task"], kind="stable")
     names = {"task": "task", "setting": "setting", "seeds": "seeds", "first": "at", "steps": "steps"}
-    return tabled(rows, names | {name: name for name in COLUMNS if name != "trained 1"})
+    return tabled(rows, names | {name: name for name in (*COLUMNS, *LAST) if name != "trained 1"})
