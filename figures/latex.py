@@ -20,7 +20,7 @@ _ESCAPES = str.maketrans(
 )
 _GREEK = r"(?:alpha|beta|gamma|eta|mu|pi)"
 _FORMULAS = re.compile(
-    rf"KL\([^()]*\)|(?:{_GREEK} )?f''\(1\)|\b(?:\w+_G\(V\)|\w+_\*|(?:[pD]|pi)_\w+|e\^\w+)(?!\w)"
+    rf"KL\([^()\\{{}}%$#&]*\)|(?:{_GREEK} )?f''\(1\)|\b(?:\w+_G\(V\)|\w+_\*|(?:[pD]|pi)_\w+|e\^\w+)(?!\w)"
     rf"|(?<![\w-]){_GREEK}(?![\w-])"
 )
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

@@ -387,8 +387,10 @@ def _print_dry_run(console: Console, estimate: "DryRun") -> None:
         _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
     from .recipe.objective import objective_of
 
-    if estimate.arguments.get("beta") is not None:  # Else it waits for the base rates.
-        _say(console, [f"the KL penalty converges to: {objective_of(estimate.arguments)}"])
+    objective = objective_of(estimate.arguments)
+    # Without a coefficient the penalty waits for the base rates.
+    if estimate.arguments.get("beta") is not None and objective.divergence is not None:
+        _say(console, [f"the KL penalty converges to: {objective}"])
     steps = estimate.steps
     counts = {
         "prompts to train on": steps.prompts,

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from dph_theory.support.errors import choice
+from dph_theory.support.errors import argument_error, choice
 
 # Folders with an experiment.
 NAMES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/experiment.py")))
@@ -30,4 +30,8 @@ class ToyExperiment:
     @property
     def configuration(self) -> Any:
         """The class `NameConfig` of the folder `name`, which has a `quick` variant."""
-        return getattr(self.package, f"{self.name.title()}Config")
+        wanted = f"{self.name.title()}Config"
+        if wanted not in vars(self.package) and wanted not in dir(self.package):
+            allowed = f"a folder whose __init__ exports the class of its configuration, {wanted}"
+            raise argument_error("experiment", self.name, allowed)
+        return getattr(self.package, wanted)

@@ -46,7 +46,7 @@ Estimate: TypeAlias = Interval[float]  # A number with its confidence interval.
 Cell: TypeAlias = str | float | Estimate | None
 """Text, a number with or without its interval, or None if unknown."""
 DIGITS = 4  # Significant digits of a number in a cell.
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]|inf|nan|$)")
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!(?:(?:[\d.]+(?:e[+-]?\d+)?)?|inf|nan)$)")
 
 
 def printable(text: str) -> str:
@@ -55,8 +55,8 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape text so that Markdown shows it unchanged, also inside a table."""
-    return re.sub(r"([\\`*_|<])", r"\\\1", text)
+    """Escape text so that Markdown shows it unchanged, also inside a table, where a line cannot end."""
+    return re.sub(r"([\\`*_|<])", r"\\\1", " ".join(text.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ class Table:
         from rich.table import Table as RichTable
 
         head, title = [escape(name) for name in self.head], escape(self.title) or None
-        shown = RichTable(*head, title=title, title_justify="left", pad_edge=False, **options)
+        shown = RichTable(title=title, title_justify="left", pad_edge=False, **options)
+        for name in head:
+            shown.add_column(name, overflow="fold")
         for row in self.words():
             row = list(map(printable, row))
             if len(row) == 1:

@@ -52,10 +52,14 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False, **options: Any) -> Console:
-    """Create a rich Console, PIPED_WIDTH wide outside a terminal; options are Console's."""
+    """Create a rich Console; options are Console's.
+
+    Outside a terminal it is as wide as the variable COLUMNS says, or PIPED_WIDTH.
+    """
     output = _Console(stderr=stderr, **options)
+    columns = os.environ.get("COLUMNS", "")
     if not output.is_terminal:
-        output.width = PIPED_WIDTH
+        output.width = int(columns) if columns.isdecimal() and int(columns) else PIPED_WIDTH
     return output
 
 

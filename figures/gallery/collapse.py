@@ -29,7 +29,8 @@ def numbers(records: Records) -> dict[str, Any]:
     return {
         "fits": pd.DataFrame(reference["fits"]),
         "target": {"effective": reference["target"]["effective"], "coverage": 1.0, "pass_rate": 1.0},
-        "jumps": pd.DataFrame(reference["leaps"]),
+        # A problem of one's own may have no jump, and then names no columns.
+        "jumps": pd.DataFrame(reference["leaps"]).reindex(columns=["family", "jump"]),
     }
 
 

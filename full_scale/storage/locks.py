@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -29,6 +30,7 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     if os.environ.get("RANK", "0") != "0":
         yield
         return
+    new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     lock, holder = FileLock(folder / LOCK, timeout=-1 if wait else 0), folder / HOLDER
     try:
@@ -42,6 +44,9 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
+        # A folder that was made for work which was then refused is not left behind.
+        if new and not wait and {path.name for path in folder.iterdir()} <= {LOCK, HOLDER}:
+            shutil.rmtree(folder, ignore_errors=True)
         lock.release()
 
 

@@ -68,3 +68,7 @@ def test_a_caption_is_set_with_its_formulas(text, expected):
 
 def test_a_command_is_letters_alone():
     assert command("dph laws k3, k2: KL to p_*") == "dphLawsKThreeKTwoKLToP"
+
+
+def test_a_formula_of_a_caption_is_no_command():
+    assert sentence(r"KL(\input{x}) of 5%") == r"KL(\textbackslash{}input\{x\}) of 5\%"

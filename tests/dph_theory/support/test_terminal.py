@@ -9,8 +9,12 @@ from dph_theory.support import terminal
 from dph_theory.support.terminal import PIPED_WIDTH, Bars, OutputFile, OutputFolder, console
 
 
-def test_a_pipe_is_wide_enough_for_the_tables_a_terminal_keeps_its_width_and_errors_their_stream():
+def test_a_pipe_is_wide_enough_for_the_tables_a_terminal_keeps_its_width_and_errors_their_stream(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert console(file=io.StringIO()).width == PIPED_WIDTH
+    monkeypatch.setenv("COLUMNS", "132")
+    assert console(file=io.StringIO()).width == 132
+    monkeypatch.delenv("COLUMNS")
     assert console(file=io.StringIO(), force_terminal=True, width=60).width == 60
     assert console(stderr=True).stderr != console().stderr
 

@@ -64,3 +64,12 @@ def test_a_process_ends_with_the_launcher_that_started_it(launched):
     assert ended(process) == launched
     if not launched:
         os.kill(process, signal.SIGKILL)
+
+
+def test_refused_work_leaves_no_folder_behind(tmp_path):
+    for folder, stays in ((tmp_path / "new", False), (tmp_path / "used", True)):
+        with pytest.raises(RefusedError, match="no"), locked(folder):
+            if stays:
+                (folder / "result").touch()
+            raise RefusedError("no")
+        assert folder.exists() is stays
