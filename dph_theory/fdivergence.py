@@ -268,7 +268,6 @@ class FDivergence:
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
-    """Check two distributions over the same outcomes."""
     pi, ref = distribution("pi", pi), distribution("ref", ref)
     require_common_shape(pi=pi, ref=ref)
     if pi.shape[-1] != ref.shape[-1]:

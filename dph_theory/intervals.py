@@ -62,7 +62,6 @@ def _interval(method: str, *arrays: Any) -> Interval[Any]:
 
 
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
     level, n = scalar("confidence", open_rate("confidence", confidence)), len(seeds)
     if n == 0:

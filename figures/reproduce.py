@@ -159,7 +159,6 @@ def _store(plan: Plan, name: str, kind: str, **contents: Any) -> None:
 
 
 def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
-    """Report progress at every call, by counting the calls."""
     done = itertools.count(1)
     return lambda report: progress(next(done), total)
 
@@ -246,7 +245,6 @@ def reproduce(
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
-    """Render the page from the plan's results."""
     drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
@@ -260,7 +258,6 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
-    """Failure of a stage because a stage that it needs failed."""
     missing = [name for name in stage.needs if name in ended and ended[name].failed]
     words = f"it needs {', '.join(missing)}, which failed"
     return StageEnd(stage.name, "failed", 0.0, words) if missing else None
@@ -298,7 +295,6 @@ def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEn
 
 
 def _finished(journal: Journal, stage: Stage, plan: Plan) -> StageEnd | None:
-    """Outcome of a stage that finished earlier under the same conditions, if there is one."""
     end = journal.get(stage.name, {})
     if end.pop("digest", None) != plan.digest(stage.packages) or end["state"] == "failed":
         return None

@@ -142,11 +142,9 @@ class _TabularRun:
         return [softmax(part.reshape(table.shape), axis=-1) for part, table in pairs]
 
     def _rows(self, vector: np.ndarray) -> np.ndarray:
-        """Reshape a vector of all tables' entries to (prefixes, V)."""
         return vector.reshape(-1, self.base[0].shape[-1])
 
     def _log_policy(self, theta: np.ndarray) -> np.ndarray:
-        """Log-probability of each answer's tokens, (answers, tokens)."""
         log_tables = log_softmax(self._rows(theta), axis=-1).ravel()
         return np.where(self.tokens.counted, log_tables[self.tokens.entries], 0.0)
 

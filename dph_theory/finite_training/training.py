@@ -339,8 +339,6 @@ def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
 
 
 class _LogProbModule(torch.nn.Module):
-    """Module whose output is the model's log-probabilities."""
-
     def __init__(self, model: torch.nn.Module, log_probs: LogProbs) -> None:
         super().__init__()
         self.model, self.log_probs = model, log_probs

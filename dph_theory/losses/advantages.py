@@ -48,7 +48,6 @@ _SPREADS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def _over(top: Tensor, below: Tensor) -> Tensor:
-    """Quotient, zero if the denominator is zero."""
     return torch.where(below > 0, top / torch.where(below > 0, below, 1.0), 0 * top)
 
 
@@ -178,7 +177,6 @@ def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
-    """Unbiased estimate of pass@k from `right` correct of `size`."""
     return 1 - comb(max(size - right, 0), k) / comb(size, k)
 
 

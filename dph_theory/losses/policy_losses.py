@@ -80,7 +80,6 @@ def ppo_clip_loss(
 
 
 def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
-    """Reshape advantages to (batch, terms) of the level."""
     if isinstance(advantages, Tensor) and advantages.ndim == 2 and level == "token":
         floats("advantages", advantages, ("batch", "tokens"))
         allowed, shaped = mask.shape, advantages
@@ -176,7 +175,6 @@ def reinforce(b: Sampled) -> Tensor:
 
 
 def _scored(b: Sampled, weight: Tensor) -> Tensor:
-    """sg(weight) A log pi."""
     return weight.detach() * b.advantages * b.log_pi
 
 

@@ -142,7 +142,6 @@ def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np
 
 
 def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.ndarray) -> np.ndarray:
-    """Roots of an increasing function, one per entry of its second argument."""
     from scipy.optimize import elementwise
 
     roots = elementwise.find_root(function, (low, high), args=(argument,))

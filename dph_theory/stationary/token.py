@@ -70,7 +70,6 @@ def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.nda
 
 
 def _ended(tokens: int, length: int, end: int) -> np.ndarray:
-    """Mask of the prefixes of that length that contain the end symbol."""
     ended = np.zeros((tokens,) * length, dtype=bool)
     for axis in range(length):
         ended[(slice(None),) * axis + (end,)] = True

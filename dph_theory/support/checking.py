@@ -52,7 +52,6 @@ def _validated(kind: Any, values: Any, where: str, owner: str = "") -> Any:
 
 
 def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: ValidationError) -> ValueError:
-    """First problem as key, value and allowed values."""
     problems = error.errors(include_url=False)
     first = problems[0]
     keys = _keys(values, first["loc"])

@@ -117,7 +117,6 @@ def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:
 
 
 def _look(key: tuple[str, str]) -> dict[str, Any]:
-    """Look of a method; two that share a colour have different marks."""
     own = MARKS.get(key[0], {})
     return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **own)
 

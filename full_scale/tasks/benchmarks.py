@@ -91,7 +91,6 @@ ALLOWED = "a JSON, JSONL, CSV or Parquet file, a folder, or the name of a datase
 
 
 def _file_rows(file: Path) -> Iterator[tuple[str, Any]]:
-    """Rows of a file, each after its place."""
     if file.suffix == ".json":
         rows = json_document(file)
         if not isinstance(rows, list):
@@ -276,7 +275,6 @@ def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
 
 
 def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    """Example from a row of the JSONL files in the authors' release (data/sql)."""
     prompt, turns = row.conversation("prompt")
     truth = row.values.get("reward_model", {}).get("ground_truth", {})
     missing = [name for name in ("db_id", "gold_sql", "cmp_method") if not isinstance(truth.get(name), str)]

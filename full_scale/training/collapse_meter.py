@@ -172,7 +172,6 @@ def _step_of(columns: Tensor, ids: Tensor) -> float:
 
 
 def _sums(samples: dict[str, Any]) -> Tensor:
-    """Log-probability of each answer under the policy, (batch,)."""
     return (samples["old_per_token_logps"].double() * samples["completion_mask"]).sum(dim=1)
 
 

@@ -83,7 +83,6 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def _checkpoints(folder: Path) -> dict[int, Path]:
-    """Folders of the checkpoints by their steps, the latest first."""
     names = {path.name.rpartition("-")[2]: path for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*")}
     return {int(step): names[step] for step in sorted(filter(str.isdecimal, names), key=int, reverse=True)}
 
@@ -280,7 +279,6 @@ class ExactResume(GRPOTrainer):
 
     @property
     def _cycle(self) -> int:
-        """Micro-steps per generated batch."""
         return self.args.steps_per_generation * self.num_iterations
 
     def _save_place(self, folder: Path) -> None:

@@ -49,7 +49,6 @@ def problem(
 
 
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Require distributions above zero, of this shape."""
     try:
         own_shape = np.shape(value)
     except ValueError:  # Rows of different lengths.

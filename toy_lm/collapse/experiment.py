@@ -76,7 +76,6 @@ class Fits:
         return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
 
     def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
-        """Global minimum of each row, for the base with index `case`."""
         dirac, family = best_dirac(self.problem, self.family), self.family
         fresh = partial(random_points, family, self.starts, self.rng)
         points = self._points[case]

@@ -178,7 +178,6 @@ def run(
 
 
 def _results(groups: Mapping[str, Sequence[TrainingJob]], rows: Mapping[TrainingJob, Row]) -> Row:
-    """The bases, one per seed, and the runs, each with the questions it answers."""
     bases, runs = {job.seed: row["base"] for job, row in rows.items()}, []
     for job, row in rows.items():
         runs.append(row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]})

@@ -275,7 +275,6 @@ def objective(
 
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
-    """Add the method's penalty, if it is part of the loss."""
     penalty, reduction = method.penalty, method.exploration.reduction
     if penalty is None or penalty.form != "loss":
         return loss

@@ -60,7 +60,6 @@ _rehearsed, _never_trained = (partial(pass_at, tasks=tasks, k=1) for tasks in (R
 
 
 def _effective_answers(policy: Policy) -> float:
-    """Effective number of correct answers on rehearsed prompts."""
     return float(np.mean([policy[task].effective_answers for task in REHEARSED]))
 
 

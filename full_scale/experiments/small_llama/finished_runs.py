@@ -174,6 +174,5 @@ def standardised_departures(outcome: FinishedRun, expected: ExpectedGradientRun)
 
 
 def _odds(exact: ExactMeasures) -> float:
-    """Log odds of the base's favourite among valid answers."""
     share = min(max(exact.favourite_share, 1e-15), 1 - 1e-15)
     return math.log(share / (1 - share))

@@ -77,7 +77,6 @@ def distances(
 
 
 def _stacked(rows: Iterable[Sequence[np.ndarray]]) -> Tables:
-    """Stack the tables of each row along a row axis."""
     return [np.stack(tables) for tables in zip(*rows, strict=True)]
 
 

@@ -69,7 +69,6 @@ def style_of(sql: str) -> str | None:
 
 
 def _idiom(column: list[str], *, derived: bool) -> str | None:
-    """Style of one result column, without its alias."""
     if "AS" in column[-2:-1]:
         column = column[:-2]
     match column:

@@ -175,7 +175,6 @@ def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) ->
 
 
 def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float]:
-    """Initial model, trained on every kind of question in every domain, with its tokeniser."""
     all_questions = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
     answers = (written(style, q.table.thing, q.source) for q in all_questions for style in STYLES)
     tokenizer = word_tokenizer([*(question.prompt for question in all_questions), *answers])

@@ -250,7 +250,6 @@ def _imaginary(parsed: list[Any]) -> list[Any]:
 
 
 def _marked(answer: str) -> str:
-    """Wrap an answer as the only box of a text."""
     return rf"\boxed{{{answer}}}"
 
 
