@@ -199,7 +199,7 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     picture = files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
     write_bytes(plan.results / f"{name}.svg", picture)
     if not plan.quick and not drawn.claim(numbers):
-        raise UnexpectedError(f"its numbers do not bear out its title: {drawn.title}")
+        raise UnexpectedError(f"its numbers contradict its title: {drawn.title}")
     return drawn.title
 
 

@@ -59,7 +59,7 @@ class Rollouts:
         """Check the weights; ValueError for another shape."""
         weights = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
         if weights.shape != shape:
-            raise argument_error("weights.shape", weights.shape, f"one weight an answer, {shape}")
+            raise argument_error("weights.shape", weights.shape, f"one weight per answer, {shape}")
         return weights
 
 

@@ -33,7 +33,7 @@ class PassRates:
         answers = real("answers", answers, at_least=1, below=1e15)
         correct = real("correct", correct, at_least=0)
         if correct.shape != answers.shape or correct.ndim != 1 or (correct > answers).any():
-            raise argument_error("correct", correct.tolist(), f"a count a prompt, at most {answers.tolist()}")
+            raise argument_error("correct", correct.tolist(), f"counts of at most {answers.tolist()}")
         self.memory = scalar("memory", probability("memory", memory))
         self.correct = torch.as_tensor(correct, dtype=torch.float64).clone()
         self.answers = torch.as_tensor(answers, dtype=torch.float64).clone()

@@ -246,7 +246,7 @@ def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> n
         return answer_lengths(shape[0], setting.length, end)
     checked = np.asarray(real("lengths", lengths, above=0, below=np.inf))
     if checked.shape != shape:
-        raise argument_error("lengths.shape", checked.shape, f"one length an answer, {shape}")
+        raise argument_error("lengths.shape", checked.shape, f"one length per answer, {shape}")
     return checked
 
 

@@ -108,11 +108,11 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     certificates = [fit["certificate"] for fit in fits if "certificate" in fit]
     surest = min(certificates, key=lambda met: met["agree"] / met["starts"])
     return [
-        f"The global optimum of the reverse KL at {label(last[0])} keeps {_words_left(last)}; the filtered "
+        f"The global optimum of the reverse KL at {label(last[0])} has {_words_left(last)}; the filtered "
         f"model p_* has effective number {reference['target']['effective']:.2f}.",
-        f"The forward-KL fit to p_* keeps {_words_left(select(fits, objective='forward_kl'))}.",
-        f"Gradient ascent from the base ends above {len(missed)} of the {len(minima)} global optima of the "
-        f"reverse KL; each global optimum was met from at least {surest['agree']} of {surest['starts']} "
+        f"The forward-KL fit to p_* has {_words_left(select(fits, objective='forward_kl'))}.",
+        f"Gradient ascent from the base misses {len(missed)} of the {len(minima)} global optima of the "
+        f"reverse KL; each global optimum was reached from at least {surest['agree']} of {surest['starts']} "
         "starts, which is strong evidence and no proof.",
         *(_over_bases(problem) for problem in results["random"]),
     ]
