@@ -78,8 +78,8 @@ class UnexpectedError(Exception):
 class Stage:
     """A part of the run: `make` writes `files` to the plan's results, and returns its finding in one line.
 
-    An `alone` stage uses the whole machine by its own processes; the others run in parallel. `needs` are
-    the stages whose files it reads, `packages` those whose sources its result depends on.
+    An `alone` stage uses the whole machine by its own processes; the others run in parallel. `needs` are the
+    stages whose files it reads, `packages` those whose sources its result depends on.
     """
 
     name: str
@@ -213,9 +213,9 @@ def reproduce(
 ) -> list[StageEnd]:
     """Run the stages, and write the page of their results as index.html in the plan's folder.
 
-    A failed stage is an outcome, and the others go on. Stages that an interrupted or failed run finished
-    are reused if seed, size, versions and the sources they depend on are unchanged, unless `fresh`. Each
-    stage reports its `progress`, from 0 of 1 at its start, and its outcome through `ended`.
+    A failed stage is an outcome, and the others go on. Stages that an interrupted or failed run finished are
+    reused if seed, size, versions and the sources they depend on are unchanged, unless `fresh`. Each stage
+    reports its `progress`, from 0 of 1 at its start, and its outcome through `ended`.
     """
     chosen = stages() if chosen is None else chosen
     if fresh:

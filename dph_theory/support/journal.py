@@ -26,16 +26,15 @@ Job = TypeVar("Job")
 class Journal(Mapping[str, Any]):
     """A JSONL file: first the identity, then a key and a value per line; the last line of a key counts.
 
-    An assignment returns once the line is on the disk. An incomplete last line is dropped, and only its
-    work is lost. Only one line of the file is in memory at a time.
+    An assignment returns once the line is on the disk. An incomplete last line is dropped, and only its work
+    is lost. Only one line of the file is in memory at a time.
 
     Args:
         path: The file; it is created if necessary, with its folder.
-        identity: Dependencies of the work; entries of another identity raise ValueError. With None the
-            file is read only, and may be missing.
+        identity: Dependencies of the work; entries of another identity raise ValueError. With None the file
+            is read only, and may be missing.
         kind: Type of the values for `from_json`; None leaves them as JSON has them.
-        may_miss: Skip damaged lines with a warning, because their work can be repeated; else
-            RefusedError.
+        may_miss: Skip damaged lines with a warning, because their work can be repeated; else RefusedError.
     """
 
     def __init__(

@@ -53,11 +53,11 @@ def run_jobs(
 ) -> Iterator[tuple[Job, Result]]:
     """Yield (job, function(job)) as each job finishes; at most `workers` at once, by default one per core.
 
-    `function` and the jobs must be picklable. The first error is raised here, unless `on_death` converts
-    a job's error, or the death of its process, to a result. Ctrl-C reaches only this process. After an
-    error, an interruption or an early end of the iteration, pending jobs are cancelled and running jobs
-    are ended, or finished first if `on_late` takes their results. If this process is killed, its workers
-    end too. `context` may come from `prepared`.
+    `function` and the jobs must be picklable. The first error is raised here, unless `on_death` converts a
+    job's error, or the death of its process, to a result. Ctrl-C reaches only this process. After an error,
+    an interruption or an early end of the iteration, pending jobs are cancelled and running jobs are ended,
+    or finished first if `on_late` takes their results. If this process is killed, its workers end too.
+    `context` may come from `prepared`.
     """
     if not jobs:
         return
@@ -113,8 +113,8 @@ def in_order(
 def prepared(*modules: str) -> BaseContext:
     """Context for `run_jobs` whose workers have these modules loaded; returns at once.
 
-    Workers are forked from an idle single-threaded process, which starts loading the modules now. On
-    systems without such a process, workers are started as usual.
+    Workers are forked from an idle single-threaded process, which starts loading the modules now. On systems
+    without such a process, workers are started as usual.
     """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")

@@ -72,9 +72,9 @@ def stream_rows(
 ) -> Iterator[DataRow]:
     """Yield the rows of a JSON, JSONL, CSV or Parquet file, of a folder with one of `files`, or of a dataset.
 
-    Only a JSON file is read at once. A dataset is a folder or a name for `datasets.load_dataset`, to
-    which `split` and `subset` apply. Code that comes with data is never run. ValueError names what is
-    missing, or the line that is not a JSON object.
+    Only a JSON file is read at once. A dataset is a folder or a name for `datasets.load_dataset`, to which
+    `split` and `subset` apply. Code that comes with data is never run. ValueError names what is missing, or
+    the line that is not a JSON object.
     """
     path = Path(data).expanduser()
     present = [path] if path.is_file() else [path / name for name in files if (path / name).is_file()]

@@ -223,9 +223,7 @@ class ExactResume(GRPOTrainer):
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Step as TRL does; RefusedError for a loss that is not finite (Trainer's logs omit it) or no
-        samples.
-        """
+        """Step as TRL does; RefusedError for a loss that is not finite (Trainer omits it) or no samples."""
         step = self.state.global_step + 1
         try:
             loss = super().training_step(*args, **kwargs)

@@ -59,9 +59,9 @@ class DPHConfig(GRPOConfig):
 class DPHTrainer(GRPOTrainer):
     """GRPOTrainer with rehearsal; at eta = 0 it is GRPOTrainer, bit for bit.
 
-    The rows of a step depend only on (seed, step), and its gradient neither on gradient accumulation nor
-    on the number of processes. Before the first step the stored reference log-probabilities are replaced
-    by this trainer's own, in its precision, so that u = 1 there.
+    The rows of a step depend only on (seed, step), and its gradient neither on gradient accumulation nor on
+    the number of processes. Before the first step the stored reference log-probabilities are replaced by this
+    trainer's own, in its precision, so that u = 1 there.
     """
 
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:

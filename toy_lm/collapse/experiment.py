@@ -129,8 +129,8 @@ class Fits:
     def leaps(self) -> list[Row]:
         """Neighbouring strengths of one base between which the pass rate leaps, and the lambda of any jump.
 
-        At `jump` two minima have equal value; both exist between `high_from` and `low_until`, where
-        an optimiser's result depends on its start. Without a jump one minimum moves steeply.
+        At `jump` two minima have equal value; both exist between `high_from` and `low_until`, where an
+        optimiser's result depends on its start. Without a jump one minimum moves steeply.
         """
         minima, strengths = self.optima.theta, self.strengths[0].tolist()
         pass_rate = [line["pass_rate"] for line in measure(self.problem, self.family, minima, self.case)]

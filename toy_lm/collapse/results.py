@@ -23,12 +23,11 @@ _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)
 class CollapseConfig:
     """Sizes of the experiment; raises ValueError that names the field, its value and what is allowed.
 
-    strengths: values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is added. starts:
-        random starts at each of four scales. rounds: maximal repetitions of the search for an optimum
-        that few starts reach. ascent_steps: maximal steps of gradient ascent. stages: of annealing, from
-        one 1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those
-        problems.
-    Source: entries `kl_control` for the beta of a target.
+    strengths: values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is added. starts: random
+    starts at each of four scales. rounds: maximal repetitions of the search for an optimum that few starts
+    reach. ascent_steps: maximal steps of gradient ascent. stages: of annealing, from one 1/beta to the next.
+    cases: random bases of a problem. Fields with `random_` are for those problems. Source: entries
+    `kl_control` for the beta of a target.
     """
 
     strengths: Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)

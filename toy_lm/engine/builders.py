@@ -63,10 +63,9 @@ def counting(
 
 
 def balanced(alphabet: Sequence[str], opening: str, closing: str, *, depth: int) -> ValidityAutomaton:
-    """Automaton of words whose brackets balance, nested at most `depth` deep (Dyck words); others are
-    neutral.
+    """Automaton of words with balanced brackets, at most `depth` deep (Dyck words); others are neutral.
 
-        Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
+    Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
     """
     alphabet = checked_alphabet(alphabet)
     up, down = _position("opening", opening, alphabet), _position("closing", closing, alphabet)

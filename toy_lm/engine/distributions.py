@@ -50,8 +50,8 @@ def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int)
 def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """Filtered policy p_* = a(. | Y1): the base given that the word is valid.
 
-    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the
-        valid words no mass. Source: dymetman2026binary.
+    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
+    words no mass. Source: dymetman2026binary.
     """
     automaton.require_informative(length)
 

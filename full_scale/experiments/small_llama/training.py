@@ -112,10 +112,9 @@ def _prompts(run: LlamaRun, task: EnumerableTask) -> Dataset:
 
 
 def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
-    """STORED correct answers of the base, each with its expected count under the filtered policy, to within
-    one.
+    """STORED correct answers of the base, with their expected counts under p_* to within one.
 
-        Rows have equal numbers; log-probabilities are the base's. The manifest names the task.
+    Rows have equal numbers; log-probabilities are the base's. The manifest names the task.
     """
     rows = []
     for row, text in enumerate(task.texts):

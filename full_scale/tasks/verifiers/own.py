@@ -22,7 +22,7 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     """Result of the `function` for an `answer` and its `reference`; without an answer, its source.
 
     Runs in a worker process. A result that is not true or false, or not a number if `scored`, raises: a
-        `crash`. With `least`, a number of at least that is true.
+    `crash`. With `least`, a number of at least that is true.
     """
     function = _function(job["function"])
     if "answer" not in job:
@@ -108,11 +108,11 @@ class _OwnFunction:
 class OwnVerifier(_OwnFunction, PooledVerifier):
     """Reward by a function of (answer, reference) that returns true or false, in worker processes.
 
-    A reward function in TRL's form, with a parameter `completions`, also works: 1 is correct and 0 is
-    not, or with `correct_from` a reward of at least that. `seconds` (of computing) bounds each answer,
-    `memory` (bytes) each worker, `write` (bytes) each file that it writes; `environment` names the
-    variables it sees beside PATH, HOME and LANG. An exception or another result is a `crash`. Raises
-    ValueError if the function is not found, or a name is not set.
+    A reward function in TRL's form, with a parameter `completions`, also works: 1 is correct and 0 is not, or
+    with `correct_from` a reward of at least that. `seconds` (of computing) bounds each answer, `memory`
+    (bytes) each worker, `write` (bytes) each file that it writes; `environment` names the variables it sees
+    beside PATH, HOME and LANG. An exception or another result is a `crash`. Raises ValueError if the function
+    is not found, or a name is not set.
     """
 
     option = "verifier"

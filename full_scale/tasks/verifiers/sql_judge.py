@@ -52,21 +52,19 @@ def words(query: str) -> list[Word]:
 def same_set(gold: Rows, predicted: Rows) -> bool:
     """BIRD's execution match: equality as sets of rows.
 
-    Order and repeats of rows are ignored, the order of columns is not; two empty results are equal
-    whatever their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared
-    by position, so duplicate names are no problem. Source: the benchmark's own evaluation, which is exact
-    on floats.
+    Order and repeats of rows are ignored, the order of columns is not; two empty results are equal whatever
+    their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared by position,
+    so duplicate names are no problem. Source: the benchmark's own evaluation, which is exact on floats.
     """
     return _up_to_rounding(lambda a, b: set(a) == set(b), gold, predicted)
 
 
 def same_multiset(gold: Rows, predicted: Rows, *, ordered: bool) -> bool:
-    """Spider's execution match: equality as multisets of rows (`ordered`: as lists) for some order of
-    columns.
+    """Spider's execution match: equal multisets of rows (`ordered`: lists) for some order of columns.
 
-        A question of Spider does not specify the order of its columns, so its evaluation by test suites
-        accepts every permutation, as does this. Two empty results are equal. DISTINCT counts. Rows that tie
-        in the gold query's order must appear in the order of its result, as there.
+    A question of Spider does not specify the order of its columns, so its evaluation by test suites
+    accepts every permutation, as does this. Two empty results are equal. DISTINCT counts. Rows that tie
+    in the gold query's order must appear in the order of its result, as there.
     """
     return _up_to_rounding(lambda a, b: _same_columns(a, b, ordered), gold, predicted)
 
@@ -186,7 +184,7 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     """Outcome of a predicted `query` on a `database` against the `gold` one.
 
     `correct`, `wrong`, the outcome of `sandbox.run` for the predicted query, or `gold_error` if the gold
-        query cannot be run: an error of the data, after which the prediction is not run.
+    query cannot be run: an error of the data, after which the prediction is not run.
     """
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
     gold_query, query = job["gold"], job["query"]
