@@ -100,8 +100,8 @@ def excess_by_noise(
 
     This KL is V times the KL between the correct answers' shares: to second order V (1 - 1/K)/4 Var s. It is
     capped at V log K, where one of K equal answers has all mass, because the first order of Var s has no
-    bound. An objective that preserves the base's proportions causes only the rest. Arguments, errors and
-    warnings are those of `drift_deviation`; 0 if the pass rate has not risen.
+    bound. Only KL beyond this number shows that the objective itself changes the base's proportions.
+    Arguments, errors and warnings are those of `drift_deviation`; 0 if the pass rate has not risen.
 
     >>> float(excess_by_noise(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255

@@ -331,7 +331,7 @@ class DifferentiableTraining:
 
 
 def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
-    """Factor of each entry's gradient for token coefficients c, times the answers' probabilities."""
+    """Factor of each entry's gradient, from token coefficients c that include answer probabilities."""
     return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 

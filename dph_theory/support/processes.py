@@ -139,7 +139,7 @@ def _interrupts_held() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # An exception here would end the blocking too early.
+    resource_tracker.ensure_running()  # Its start inside the block would end the blocking.
     with deferred():  # Other threads do not block the signal; whichever thread receives it, it is recorded.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

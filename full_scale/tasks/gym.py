@@ -87,7 +87,7 @@ def _generator(text: str) -> Any:
 
 
 class GymVerifier(PooledVerifier):
-    r"""Score the content of the last answer tags, or of the last \boxed{}, by the generator's verifier.
+    r"""Scores the content of the last answer tags, or of the last \boxed{}, by the generator's verifier.
 
     A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. Raises ValueError
     for an incomplete reference.

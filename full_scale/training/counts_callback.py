@@ -25,7 +25,7 @@ Prompt = str | Sequence[Mapping[str, str]]  # A text, or messages for the tokeni
 
 
 class CountsCallback(TrainerCallback):
-    """Write {"id", "n", "c"} of each prompt to folder/stepN.jsonl: for the base, and every `every` steps.
+    """Writes {"id", "n", "c"} of each prompt to folder/stepN.jsonl: for the base, and every `every` steps.
 
     `prompts` by id; `verifier` maps a prompt and an answer's text to correctness; `n` answers to each are
     drawn at temperature 1 in evaluation mode, of at most `max_new_tokens`, `batch_size` at a time, by random

@@ -14,7 +14,7 @@ MATCHES = ("bird", "spider", "test-suite")
 
 
 class SqlVerifier(PooledVerifier):
-    """Score completions by the result of their last query, against the gold query of the example.
+    """Scores completions by the result of their last query, against the gold query of the example.
 
     An example's `reference` has `database` (a path), `query` (the gold one), and optionally `match`: `bird`
     compares sets of rows; `spider` compares multisets up to the order of columns, ordered if the gold query
