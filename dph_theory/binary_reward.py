@@ -345,10 +345,8 @@ def _of_prompts(base_rates: Scalars) -> Values:
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:
-    """Root of mean expit(logit A1 + gain) = mu, batched.
-
-    It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
-    """
+    """Root of mean expit(logit A1 + gain) = mu, batched."""
+    # It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
     open_ = (base_rates > 0) & (base_rates < 1)
     with np.errstate(divide="ignore"):
         start = logit(base_rates)  # Prompts that are never or always solved have log odds -inf and inf.

@@ -226,11 +226,9 @@ class FDivergence:
         return OnLogRatio(value, slope)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
-        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
-
-        For x > 0 all terms share the factor e^x, applied in two halves: no difference of infinities is
-        formed, and no factor overflows unless the product does.
-        """
+        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse."""
+        # For x > 0 all terms share the factor e^x, applied in two halves: no difference of infinities is
+        # formed, and no factor overflows unless the product does.
         inside = -xp.abs(x)
         value, slope = self._form(xp, inside)
         other, other_slope = self.reversed._form(xp, inside)

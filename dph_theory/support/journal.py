@@ -95,10 +95,8 @@ class Journal(Mapping[str, Any]):
         return self.path.with_name(f"*{self.path.suffix}") if self._may_miss else self.path
 
     def _find(self, path: Path) -> tuple[Any, int]:
-        """Index the entries of a file; returns its identity, and the end of its last complete line.
-
-        If lines may be missing, entries of another identity are skipped.
-        """
+        """Index the entries of a file; returns its identity, and the end of its last complete line."""
+        # If lines may be missing, entries of another identity are skipped.
         stored: Any = None
         end = 0
         with path.open("rb") if path.is_file() else BytesIO() as file:

@@ -264,10 +264,8 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
-    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it.
-
-    Other answers stand alone; a solution without such a mark has none.
-    """
+    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it."""
+    # Other answers stand alone; a solution without such a mark has none.
     given = row.text(*([source.answer] if source.answer else usual))
     alone = source.answer or row.values.get("answer") is not None
     answer = tagged(given) or last_boxed(given) or (given.strip() if alone else None)

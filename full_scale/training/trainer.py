@@ -139,10 +139,8 @@ class DPHTrainer(GRPOTrainer):
         return log_pi, batch["ref_logps"], batch["completion_mask"].bool()
 
     def _reference(self, buffer: RehearsalBuffer) -> Tensor:
-        """Log-probabilities of all rows under the initial model, flat; stored for a resumed run.
-
-        Each process computes every world-th batch. RefusedError if a resumed run does not find them.
-        """
+        """Log-probabilities of all rows under the initial model, flat; stored for a resumed run."""
+        # Each process computes every world-th batch. RefusedError if a resumed run does not find them.
         path, size = Path(self.args.output_dir) / FILE, self.args.per_device_train_batch_size
         if self.state.global_step:
             tensors, metadata = read_tensors(path)

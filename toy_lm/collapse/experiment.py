@@ -143,10 +143,8 @@ class Fits:
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
-        """Rows of policies with the `value` of the objective and its distance `above` the global minimum.
-
-        `is_global` holds if that distance is rounding (SAME).
-        """
+        """Rows of policies with the `value` of the objective and its distance `above` the global minimum."""
+        # `is_global` holds if that distance is rounding (SAME).
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
         return extended(
@@ -170,10 +168,7 @@ def run(
     progress: Progress = silent,
     problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
-    """Fit everything, and return the record.
-
-    A given problem, of one base, replaces the reference case.
-    """
+    """Fit everything, and return the record. A given problem, of one base, replaces the reference case."""
     integers("seed", seed, at_least=0)
     config, rng, own_problem = config or CollapseConfig(), np.random.default_rng(seed), {}
     if problem is None:

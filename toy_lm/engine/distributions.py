@@ -109,10 +109,8 @@ def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Val
 def _backward(
     base: MarkovLM, automaton: ValidityAutomaton, length: int, final: np.ndarray, rule: Rule
 ) -> tuple[TokenDistribution, float]:
-    """Pass once from the last symbol to the first: the rule maps each symbol's future to the rows before it.
-
-    Returns the distribution and the value passed back at the beginning.
-    """
+    """Pass once from the last symbol to the first: `rule` maps each symbol's future to earlier rows."""
+    # Returns the distribution and the value passed back at the beginning.
     _check(base, automaton, length)
     if base.batch:
         raise argument_error("base.batch", base.batch, "one model, without batch axes")

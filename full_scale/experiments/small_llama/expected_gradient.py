@@ -229,10 +229,8 @@ class _ExpectedUpdate:
 
 
 def _baseline_size(run: LlamaRun) -> float | None:
-    """Number of answers in the mean that each answer is compared with; None for a constant or a divisor.
-
-    TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
-    """
+    """Number of answers in the mean that each answer is compared with; None for a constant or a divisor."""
+    # TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
     if run.scale == "group" or run.group_size == 1:
         return None
     if run.baseline == "leave_one_out" or run.form == "sequence_kl":

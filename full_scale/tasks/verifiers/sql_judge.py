@@ -96,10 +96,8 @@ def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: R
 
 
 def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
-    """Representative of each run of close numbers: an equivalence, unlike rounding to digits.
-
-    Distinct whole numbers are never in one run, however large, because they may be identifiers.
-    """
+    """Representative of each run of close numbers: an equivalence, unlike rounding to digits."""
+    # Distinct whole numbers are never in one run, however large, because they may be identifiers.
     classes: dict[Any, int | float] = {}
     first, last, has_whole = math.nan, math.nan, False
     for number in sorted(numbers):
@@ -134,10 +132,8 @@ def _same_columns(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 def _match(
     gold: Rows, left: Rows, chosen: list[tuple[Any, ...]], bag: Callable[[Sequence[Any]], Any]
 ) -> bool:
-    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?
-
-    The rows over the first columns must agree at every step, which leaves few ways to try.
-    """
+    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?"""
+    # The rows over the first columns must agree at every step, which leaves few ways to try.
     if not left:
         return True
     size = len(chosen) + 1
