@@ -102,7 +102,7 @@ def _writable(folder: Path) -> Path:
 
 
 @click.command(name="reproduce", short_help="Recompute everything, and write the report.")
-@click.option("--quick", is_flag=True, help="A reduced run: fewer instances, smaller experiments.")
+@click.option("--quick", is_flag=True, help="A reduced run: fewer test cases, smaller experiments.")
 @click.option(
     "--to",
     "folder",

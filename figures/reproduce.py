@@ -120,7 +120,7 @@ def _figure_stage(name: str) -> Stage:
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
-    """Verify every theorem; UnexpectedError names those with unexpected status or false variants."""
+    """Verify every theorem; UnexpectedError names those with an unexpected status or negative control."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.reports import settings_for
     from dph_theory.verification.run import verify

@@ -80,9 +80,9 @@ def policy_at_temperature(
 ) -> list[np.ndarray]:
     """Stationary policy, read at T = 1, if logits are divided by T in rollouts, log-probabilities and KL.
 
-    Training acts on pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. For one
-    decision under the reverse KL this is a e^{T v/beta}, the base's proportions at beta/T. On trees with
-    the KL in the reward pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes are those of `solver`.
+    Training acts on pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. For one decision
+    under the reverse KL this is a e^{T v/beta}, the base's proportions at beta/T. On trees with the KL in the
+    reward pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes are those of `solver`.
 
     >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
     >>> policy.round(4)
@@ -145,10 +145,10 @@ def masked_policy(
     The policy gradient acts in logits; the mass of unfinished answers is unconstrained. With the KL in the
     reward and the mean reward of the finished answers as baseline, these become p_beta among themselves, at
     odds Z e^{-k/(n beta)} / (a's unfinished mass), where Z = sum of a e^{v/beta} over the n finished answers,
-    k of them correct. in_loss: k2 or the corrected k3 in the loss and the mean of all rewards as baseline, as
-    in TRL: V = A1 e^{(1-V)/beta}, and an incorrect finished answer has a e^{-V/beta}. Either way masking can
-    increase truncation. Raises ValueError if an unfinished answer is correct, none is unfinished, or no
-    correct one has mass.
+    k of them correct. in_loss: k2 or k3 with importance weight in the loss and the mean of all rewards as
+    baseline, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect finished answer has a e^{-V/beta}. Either way
+    masking can increase truncation. Raises ValueError if an unfinished answer is correct, none is unfinished,
+    or no correct one has mass.
 
     >>> masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
     np.float64(0.2023)
