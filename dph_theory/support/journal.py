@@ -75,7 +75,7 @@ class Journal(Mapping[str, Any]):
         except ValueError as error:
             number = path.read_bytes()[:place].count(b"\n") + 1
             words = re.sub(r"\S{60,}", "...", str(error))
-            raise RefusedError(f"{path} line {number}: {words}; remove it to repeat its work") from error
+            raise RefusedError(f"{path} line {number}: {words}; remove the line to repeat it") from error
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Add an entry, and wait until it is on the disk."""

@@ -37,7 +37,7 @@ def from_predicate(
     alphabet = checked_alphabet(alphabet)
     words = len(alphabet) ** checked_length(length)
     if words > at_most:
-        allowed = f"at most {at_most} words to test, but {len(alphabet)}**length are {words}"
+        allowed = f"{len(alphabet)}**length words to test, at most {at_most}, but these are {words}"
         raise argument_error("length", length, allowed)
     texts = map("".join, itertools.product(alphabet, repeat=length))
     language = {text for text in texts if predicate(text)}
