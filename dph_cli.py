@@ -142,6 +142,8 @@ class _Lazy(click.Group):
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
+        from dph_theory.support.errors import RefusedError
+
         # Commands import what is heavy when they run: what is missing may show only here.
         try:
             try:
@@ -159,6 +161,14 @@ class _Lazy(click.Group):
             if ctx.invoked_subcommand is None:
                 raise
             raise self._missing(ctx.invoked_subcommand, error) from error
+        except click.ClickException as error:
+            from dph_theory.support.table import printable
+
+            # What comes from files and arguments must not reach the terminal as control characters.
+            error.message = "\n".join(map(printable, error.message.splitlines()))
+            raise
+        except (OSError, RefusedError) as error:
+            raise click.ClickException(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.lazy))

@@ -4,7 +4,6 @@ Convention: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, policy first. So `FORW
 pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 """
 
-import importlib
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +19,7 @@ from .fdivergence import FDivergence
 from .numeric.arrays import is_number
 from .numeric.elementary import Values, exp_remainder
 from .support.errors import argument_error, choice
+from .support.user_code import imported
 
 if TYPE_CHECKING:
     import sympy
@@ -219,7 +219,7 @@ def named(name: str) -> FDivergence:
     module, colon, attribute = name.partition(":")
     if colon:
         try:
-            divergence = getattr(importlib.import_module(module), attribute, None)
+            divergence = getattr(imported(module), attribute, None)
         except ImportError as error:
             allowed = f"module:OBJECT that can be imported ({error})"
             raise argument_error("divergence", name, allowed) from error

@@ -289,7 +289,7 @@ def pretrained_command(**options: Any) -> None:
 @click.option("--quick", is_flag=True, help="GRPO, and DPH-F divided by the mean, for ten steps.")
 @_study_options
 def sql_command(**options: Any) -> None:
-    """Train each method on real SQL to 640 steps, and judge predictions written before; finished runs are kept."""
+    """Train each method on real SQL to 640 steps, and judge the predictions that were written before."""
     _run_study("sql", **options)
 
 

@@ -17,6 +17,7 @@ from .evaluation.record import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
 from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage
+from .storage.locks import locked
 from .tasks.tiny_sql.model import Architecture
 from .tasks.tiny_sql.task import Size, build
 from .validation.table import (
@@ -40,6 +41,7 @@ predicted."""
 METHODS = {name: name.replace("KL-control", "KL-control-sequence") for name in SEEDS}
 """The recipes' name of each."""
 QUICK_SEEDS = 1
+SMOKE_TEST = "This was a smoke test: every stage ran, but its three steps are too few to learn anything from."
 SET = "in_domain"
 """The set of the tables: other questions to the databases that were trained on."""
 PACKAGES = ("torch", "transformers", "trl", "numpy")
@@ -110,12 +112,21 @@ def demo(
     Runs go side by side, each in a process with one torch thread, `workers` at once (by default one a core).
     Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length, and
     `seeds` how many seeds of each of COMPARED are run, in place of SEEDS.
-    ValueError for a folder that holds a demo of another length.
+
+    Raises:
+        ValueError: If the folder holds a demo of another length.
+        RefusedError: If another process is at work in the folder.
     """
+    with locked(folder):
+        return _demo(folder, quick, seeds, workers, progress)
+
+
+def _demo(
+    folder: Path, quick: bool, seeds: int | None, workers: int | None, progress: Progress
+) -> dict[str, Any]:
     counts = dict(SEEDS)
     if seeds or quick:
         counts |= dict.fromkeys(COMPARED, seeds or QUICK_SEEDS)
-    folder.mkdir(parents=True, exist_ok=True)
     _same_length(folder, quick)
     build(folder / "task", QUICK_SIZE if quick else SIZE, progress=progress)
     first = Job(folder, "GRPO", 0, quick).recipe()
@@ -198,6 +209,8 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         stored_gap["found"] = gap.sign
     checks, *_, predictions = validation.sentences()
     findings = [checks, reproduced(demo_results.differences), predictions]
+    if quick:
+        findings.insert(0, SMOKE_TEST)
     recipes = {job.name: job.recipe().as_dict() for job in jobs if not job.seed}
     config = {"quick": quick, "recipes": recipes}
     return record(KIND, seed=0, config=config, results=stored, findings=findings, packages=PACKAGES)

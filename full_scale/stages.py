@@ -10,7 +10,7 @@ from typing import Any
 import transformers
 from accelerate import PartialState
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.progress import NotedProgress, Progress
 from dph_theory.transfer import AnswerKernel
 
@@ -81,8 +81,9 @@ def evaluate_stage(
 ) -> Evaluation:
     """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
     processes, folders = _processes(), Folders.of_recipe(recipe)
-    if not base_only:
-        TrainingRecord.read(folders.training)
+    training = None if base_only else TrainingRecord.read(folders.training)
+    if training is not None:
+        training.require_recipe(recipe)
     with locked(folders.base().run_folder if base_only else folders.run_folder), _task(recipe, say) as task:
         initial = _initial(recipe)
         presampling = _presampling(recipe, task, initial.hashes)
@@ -97,6 +98,11 @@ def evaluate_stage(
                 if not base.evaluation.is_file():
                     evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
+            if training is not None and trained.hashes.model != training.trained_hash:
+                raise RefusedError(
+                    f"{folders.model} does not hold the model that {folders.training} describes: its weights "
+                    "or its configuration changed after the training; put them back, or train again"
+                )
             finished = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:
                 from .training.card import write_card

@@ -168,3 +168,25 @@ MEANINGS = {
     "--seed": "Seed of ",
     "--to": ("File of ", "Folder of "),
 }
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare examples/counts/base.jsonl examples/counts/grpo.jsonl --json /dev/full",
+        "verify kl_control.pass_rate --quick --json /dev/full",
+    ],
+)
+def test_a_full_disk_is_an_error_in_words(words):
+    result = CliRunner().invoke(dph_cli.main, words.split())
+    assert result.exit_code == 1
+    assert "No space left" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_control_characters_of_arguments_do_not_reach_the_terminal():
+    result = CliRunner().invoke(dph_cli.main, ["compare", "none\x1b[31m\u202e.jsonl", "other.jsonl"])
+    assert result.exit_code != 0
+    assert "\x1b" not in result.output
+    assert "\u202e" not in result.output

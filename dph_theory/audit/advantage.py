@@ -1,13 +1,15 @@
-"""What an advantage weighs, by its exact weight on the gradient of a pass rate, maximises and retains."""
+"""How an advantage weights prompts by their pass rate, and which objective that maximises.
 
-from collections.abc import Sequence
+The weight on the gradient of a prompt's pass rate is exact, by every outcome of a group. Where a group's
+advantages depend on the other groups of a batch, the other groups are simulated.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product, zip_longest
 
 import numpy as np
 
-from ..coverage import effective_number
 from ..losses.advantages import EPSILONS, Advantage
 from ..numeric.arrays import Scalars, integers, open_rate, probability
 from ..numeric.elementary import Values
@@ -15,7 +17,6 @@ from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
-from ..transfer.retention import Weighting, trained_shares
 from .declared_advantages import declared_advantage
 from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of, sorted_groups
 from .quantities import find_sum
@@ -23,6 +24,10 @@ from .report import Finding, LossReport
 
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
+PROMPTS = 64
+"""Prompts in a simulated batch."""
+BATCHES: Mapping[str, tuple[float, float]] = {"even": (0.0, 1.0), "hard": (0.0, 0.2), "easy": (0.8, 1.0)}
+"""Between which pass rates the other prompts of a simulated batch are spread evenly."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,9 @@ class ByCount:
     """Advantages by the number k of correct answers, k = 0 .. G, averaged over the outcomes with that k.
 
     `right` and `wrong` (G+1,) are the advantages of a correct and of an incorrect answer (0 where there is
-    none); `symmetric` says that only k matters, `coupled` that a group's advantages depend on the others;
-    `bad` lists the k at which some advantage is not finite (counted as zero).
+    none); `symmetric` says that only k matters, `coupled` that the other groups of a batch matter, over
+    which the advantages then are means; `bad` lists the k at which some advantage is not finite (counted as
+    zero).
     """
 
     right: np.ndarray
@@ -66,11 +72,16 @@ class ByCount:
         return np.asarray(size * (chance * (gradient - mean) ** 2).sum(axis=-1))
 
 
-def tabulate(advantage: Advantage, group_size: int) -> ByCount:
-    """The table of an advantage, computed in float64; AdvantageError says why there is none.
+def tabulate(advantage: Advantage, group_size: int, batch: str = "even") -> ByCount:
+    """The table of an advantage, computed in float64.
 
     A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
-    then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
+    then is that of its mean over outcomes with the same k. One whose groups depend on each other is averaged
+    over simulated batches of `batch`, one of BATCHES.
+
+    Raises:
+        AdvantageError: If the function fails; the message says why.
+        ValueError: If it is no function, or the group is below two.
     """
     sizes = integers("group_size", group_size, at_least=2)
     if sizes.ndim or sizes > LARGEST_GROUP:
@@ -78,22 +89,41 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     size = int(sizes)
     if not callable(advantage):
         raise argument_error("advantage", advantage, "a function of rewards (groups, G) to as many numbers")
-
-    def alone(groups: np.ndarray) -> np.ndarray:
-        return np.concatenate([called(advantage, group[None], precise=True) for group in groups])
-
     rows = sorted_groups(size)
-    advantages = alone(rows)
-    coupled = not _agree(called(advantage, rows, precise=True), advantages)
-    tried = np.concatenate([rows, np.random.default_rng(0).permuted(rows, axis=1)])
-    right, wrong = (mean[tried.sum(axis=1).astype(int), None] for mean in _by_count(rows, advantages))
-    symmetric = _agree(alone(tried), np.where(tried > 0, right, wrong))
+    advantages = np.concatenate([called(advantage, row[None], precise=True) for row in rows])
+    if not _agree(called(advantage, rows, precise=True), advantages):
+        return _in_batches(advantage, size, batch)
+    tried = np.random.default_rng(0).permuted(rows, axis=1)
+    right, wrong = _by_count(rows, advantages)
+    symmetric = _agree(
+        called(advantage, tried, precise=True), np.where(tried > 0, right[:, None], wrong[:, None])
+    )
     if not symmetric:
         if size > MOST_ENUMERATED:
             most = f"only groups up to {MOST_ENUMERATED} can be enumerated"
-            raise AdvantageError(f"the advantage tells the places of a group apart: {most}")
+            raise AdvantageError(f"the advantage depends on the places in a group: {most}")
         rows = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(float)
-        advantages = alone(rows)
+        advantages = called(advantage, rows, precise=True)
+    return _table(rows, advantages, symmetric=symmetric)
+
+
+def _in_batches(advantage: Advantage, size: int, batch: str) -> ByCount:
+    """The mean table of a group beside simulated groups of other prompts."""
+    rng, (low, high) = np.random.default_rng(0), BATCHES[batch]
+    rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
+    drawn, advantages = [], []
+    for _ in range(max(4, 256 // size)):
+        other_groups = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
+        drawn.append(rng.permuted(sorted_groups(size), axis=1))
+        # The same other groups for every k, so that noise of theirs is no difference between the k.
+        batches = (np.concatenate([row[None], other_groups]) for row in drawn[-1])
+        advantages += [called(advantage, rewards, precise=True)[:1] for rewards in batches]
+    return _table(np.concatenate(drawn), np.concatenate(advantages), coupled=True)
+
+
+def _table(
+    rows: np.ndarray, advantages: np.ndarray, *, symmetric: bool = True, coupled: bool = False
+) -> ByCount:
     finite = np.isfinite(advantages)
     bad = np.unique(rows.sum(axis=1)[~finite.all(axis=1)].astype(int)).tolist()
     return ByCount(*_by_count(rows, np.where(finite, advantages, 0.0)), symmetric, coupled, tuple(bad))
@@ -107,47 +137,44 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
-    counts, size = rows.sum(axis=1).astype(int), rows.shape[1] + 1
+    counts, size = np.repeat(rows.sum(axis=1).astype(int), rows.shape[1]), rows.shape[1] + 1
+    right, values = rows.ravel() > 0, advantages.ravel()
     means = []
-    for chosen in (rows > 0, rows == 0):
-        totals = np.bincount(counts, np.where(chosen, advantages, 0.0).sum(axis=1), size)
-        means.append(totals / np.maximum(np.bincount(counts, chosen.sum(axis=1), size), 1))
+    for chosen in (right, ~right):
+        number = np.bincount(counts[chosen], minlength=size)
+        means.append(np.bincount(counts[chosen], values[chosen], size) / np.maximum(number, 1))
     return means[0], means[1]
 
 
 REWARDS = ((0.35, 0.95), (0.1, 0.4))
 """Pairs of rewards that no float holds exactly: where all agree, rounding may leave a deviation."""
-SPIKE, MOST_SPIKED = 100.0, 64
-"""An advantage so many times the largest of verdicts is one; larger groups are not searched."""
+SPIKE = 100.0
+"""Advantages over a group's mean reach G; so many times as much is a division by almost zero."""
 
 
-def _find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Finding | None]:
-    """How far its own precision moves an advantage, relative to the largest, and the largest spike."""
-    if group_size > MOST_SPIKED:
-        return 0.0, None
-    rows = sorted_groups(group_size)
+def _spike(advantage: Advantage, table: ByCount) -> Finding | None:
+    """The largest advantage, if it comes from a division by almost zero: of verdicts, or by rounding."""
+    size, largest = table.group_size, np.maximum(np.abs(table.right), np.abs(table.wrong))
+    if (most := float(largest.max())) > SPIKE * size:
+        k = int(largest.argmax())
+        return Finding(f"to {most:.2g} with {k} of {size} correct", {"size": most, "right": k})
+    for (low, high), dtype in product(REWARDS, ("float32", "float64")):
+        for k in {0, 1, size // 2, size - 1, size} if not table.coupled else ():
+            rewards = (low + (high - low) * sorted_groups(size)[k]).astype(dtype)[None]
+            reached = float(np.abs(np.nan_to_num(called(advantage, rewards), posinf=0.0, neginf=0.0)).max())
+            if reached > SPIKE * max(1.0, most):
+                words = f"to {reached:.2g} by rounding ({k} of {high:g} among {low:g}, in {dtype})"
+                return Finding(words, {"size": reached, "right": k, "dtype": dtype})
+    return None
 
-    def finite(rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
-        return np.nan_to_num(called(advantage, rewards[None], precise=precise), posinf=0.0, neginf=0.0)
 
-    own, exact = (np.concatenate([finite(row, precise=on) for row in rows]) for on in (False, True))
-    spikes = [
-        {
-            "size": float(np.abs(finite(rewards)).max()),
-            "low": low,
-            "high": high,
-            "right": right,
-            "dtype": dtype,
-        }
-        for low, high in REWARDS
-        for dtype in ("float32", "float64")
-        for right, rewards in enumerate((low + (high - low) * rows).astype(dtype))
-    ]
-    spike = max(spikes, key=lambda spike: float(spike["size"]))
-    moved = float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
-    words = "to {size:.2g} where rounding passes for a std ({right} of {high:g} among {low:g}, in {dtype})"
-    large = float(spike["size"]) > SPIKE * max(1.0, np.abs(own).max())
-    return moved, Finding(words.format(**spike), spike) if large else None
+def _rounding(advantage: Advantage, size: int) -> float:
+    """How far its own precision moves an advantage, relative to the largest."""
+    own, exact = (
+        np.nan_to_num(called(advantage, sorted_groups(size), precise=on), posinf=0.0, neginf=0.0)
+        for on in (False, True)
+    )
+    return float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
 
 
 PASS_RATES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -158,13 +185,13 @@ class AdvantageReport(LossReport):
     """Everything found about one advantage at group size G; lists run over `pass_rates`.
 
     `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
-    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G. `retains`
-    is the effective number of ten strategies that prompts share which expected-gradient training leaves
-    without a KL, one of them with 2% more merit (entries `retention`).
-    `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of correct answers
-    at which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
-    rounding makes large; `rounding`, how far its own precision moves an advantage, relative to the largest.
-    `equals` says which declared advantage it is.
+    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
+    `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other prompts
+    of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly over (0,
+    1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no objective or
+    variance is given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite;
+    `spike`, an advantage that a division by almost zero makes large; `rounding`, how far its own precision moves an
+    advantage, relative to the largest. `equals` says which declared advantage it is.
     """
 
     advantage: str
@@ -175,7 +202,7 @@ class AdvantageReport(LossReport):
     objective: tuple[float, ...]
     variance: tuple[float, ...]
     maximises: tuple[tuple[float, str], ...]
-    retains: float
+    other_batches: Mapping[str, tuple[float, ...]]
     all_right: float
     all_wrong: float
     symmetric: bool
@@ -188,48 +215,68 @@ class AdvantageReport(LossReport):
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
-        columns = self.pass_rates, self.weight, self.objective, self.variance
-        return (Table.from_rows(("V", "weight", "J_G", "variance"), zip_longest(*columns)),)
+        columns = {"V": self.pass_rates, "weight": self.weight, "J_G": self.objective}
+        columns |= {"variance": self.variance}
+        columns |= {f"weight, {name} batch": weights for name, weights in self.other_batches.items()}
+        shown = {name: column for name, column in columns.items() if column}
+        return (Table.from_rows(tuple(shown), zip_longest(*shown.values())),)
 
 
 def audit_advantage(
     advantage: Advantage, *, group_size: int = 8, name: str | None = None, drops_equal_groups: bool = False
 ) -> AdvantageReport:
-    """What an advantage weighs and maximises, by enumerating every outcome of a group.
+    """How an advantage weights prompts and what it maximises, by enumerating every outcome of a group.
 
-    Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
-    `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
-    replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing
-    rewards. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
-    ValueError for what is none, or a group below two. Source: ours, entries `group_advantages`.
+    An advantage that depends on the other groups of a batch is audited in simulated batches of PROMPTS
+    prompts; nothing is said then of what it maximises.
 
-    >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
-    0.75
+    Args:
+        advantage: A function of rewards (groups, G), zeros and ones, to as many numbers.
+        group_size: G, the answers to a prompt.
+        name: What it is called in the report.
+        drops_equal_groups: Whether groups whose answers are all correct or all incorrect are replaced by
+            others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing rewards.
+
+    Returns:
+        An AdvantageReport.
+
+    Raises:
+        AdvantageError: A ValueError, for a function that fails.
+        ValueError: For what is no function, or a group below two.
+
+    Example:
+        >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
+        0.75
+
+    Source: ours, entries `group_advantages`.
     """
     table = tabulate(advantage, group_size)
-    v = np.array(PASS_RATES)
-    weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
-    name = name or str(getattr(advantage, "__name__", "the advantage"))
-    rounding, spike = _find_rounding(advantage, table.group_size)
+    name, v = name or str(getattr(advantage, "__name__", "the advantage")), np.array(PASS_RATES)
+    size, drops = table.group_size, drops_equal_groups
+    has_objective = not drops and not table.coupled
+    batches = [batch for batch in BATCHES if batch != "even"] if table.coupled else []
+    other_batches = {
+        batch: weight_of(tabulate(advantage, size, batch), v, drops_equal_groups=drops) for batch in batches
+    }
     draft = AdvantageReport(
         advantage=name,
-        group_size=table.group_size,
+        group_size=size,
         verdict="",
         pass_rates=PASS_RATES,
-        weight=tuple(weight.tolist()),
-        objective=() if drops_equal_groups else tuple(table.objective(v).tolist()),
-        variance=() if drops_equal_groups else tuple(table.variance(v).tolist()),
-        maximises=() if drops_equal_groups else objective_of(table),
-        retains=_retained(table, drops_equal_groups),
+        weight=tuple(weight_of(table, v, drops_equal_groups=drops).tolist()),
+        objective=tuple(table.objective(v).tolist()) if has_objective else (),
+        variance=tuple(table.variance(v).tolist()) if has_objective else (),
+        maximises=objective_of(table) if has_objective else (),
+        other_batches={batch: tuple(weights.tolist()) for batch, weights in other_batches.items()},
         all_right=float(table.right[-1]),
         all_wrong=float(table.wrong[0]),
         symmetric=table.symmetric,
         couples_groups=table.coupled,
-        drops_equal_groups=drops_equal_groups,
+        drops_equal_groups=drops,
         not_finite=table.bad,
-        spike=spike,
-        rounding=rounding,
-        equals=declared_advantage(advantage, table.group_size, name),
+        spike=_spike(advantage, table),
+        rounding=_rounding(advantage, size),
+        equals=declared_advantage(advantage, size, name),
     )
     return replace(draft, verdict=_verdict(draft))
 
@@ -241,58 +288,61 @@ def weight_of(table: ByCount, pass_rate: np.ndarray, *, drops_equal_groups: bool
     return np.asarray(table.weight(pass_rate) / mixed_chance)
 
 
-_MERITS = np.array([1.02, *[1.0] * 9])
-_LONG = 1e6
-"""Of training, in steps times their size: the strategies' shares have ended."""
-
-
-def _retained(table: ByCount, drops_equal_groups: bool) -> float:
-    """exp of the entropy of the shares that are left of strategies of no common prompt, from equal ones."""
-    weight = partial(weight_of, table, drops_equal_groups=drops_equal_groups)
-    weighting = Weighting("", weight, table.objective, 0.0)
-    start, alone = np.full(len(_MERITS), 1 / len(_MERITS)), np.eye(len(_MERITS))
-    shares = trained_shares(start, alone, _MERITS / _MERITS.sum(), weighting, [_LONG])[-1]
-    return float(effective_number(shares))
-
-
 def _verdict(report: AdvantageReport) -> str:
     """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
     low, high = min(report.weight), max(report.weight)
     even = high - low <= 1e-9 * max(abs(high), 1e-300) or [name for _, name in report.maximises] == ["V"]
-    three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
-    weighs = f"{high:.4g} at every pass rate V" if even else three
+    weighs = f"{high:.4g} at every pass rate V" if even else _three(report.weight)
     subject = f"It maximises {_objective_words(report.maximises)}: a" if report.maximises else "A"
-    alone = ", in a group alone," if report.couples_groups else ""
+    sentences = [*_alarms(report), report.equals, f"{subject} prompt weighs {weighs}."]
+    if report.couples_groups:
+        hard, easy = (f"{report.other_batches[name][3]:.3g}" for name in ("hard", "easy"))
+        at_half = (
+            f"at .5 it weighs {hard} beside hard prompts (pass rates up to 0.2), {easy} beside easy ones"
+        )
+        sentences[-1] = f"Beside prompts of all pass rates a prompt weighs {_three(report.weight, 3)}; "
+        sentences[-1] += f"{at_half} (from 0.8; simulated, {PROMPTS} prompts in a batch)."
     if report.drops_equal_groups:
-        ends = "Groups that are all correct or all incorrect are replaced."
-    elif report.all_right == report.all_wrong == 0:
-        ends = "Groups that are all correct or all incorrect give nothing."
+        sentences.append("Groups that are all correct or all incorrect are replaced.")
+    elif abs(report.all_right) + abs(report.all_wrong) <= 1e-9 * max(map(abs, report.weight)):
+        sentences.append("Groups that are all correct or all incorrect give nothing.")
     else:
-        ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
-    merits = "Of ten strategies that prompts share, one with 2% more merit,"
-    findings = (report.equals, f"{subject} prompt weighs{alone} {weighs}.", ends)
-    sentences = (*_alarms(report), *findings, f"{merits} it retains {report.retains:.3g}.")
+        mean = " on average" if report.couples_groups else ""
+        ends = f"{report.all_right:.4g}, of one that is all incorrect {report.all_wrong:.4g}"
+        sentences.append(f"Each answer of a group that is all correct gets {ends}{mean}.")
     return f"{report.advantage} at G = {report.group_size}: {' '.join(filter(None, sentences))}"
 
 
+def _three(weights: Sequence[float], digits: int = 4) -> str:
+    """The weights at three of PASS_RATES."""
+    rare, even, frequent = (f"{weights[i]:.{digits}g}" for i in (0, 3, -1))
+    return f"{rare} at V = .01, {even} at .5, {frequent} at .99"
+
+
 def _alarms(report: AdvantageReport) -> list[str]:
-    """What is wrong, or couples what should stand alone."""
+    """What is wrong with it, or what else it depends on."""
     right = ", ".join(map(str, report.not_finite))
     alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
-    alarms += [f"It SPIKES {report.spike.words}."] if report.spike else []
+    if report.spike:
+        alarms.append(f"It SPIKES {report.spike.words}: it divides by almost zero.")
     if report.rounding > COARSE:
         alarms.append(f"Its own ROUNDING moves an advantage by up to {report.rounding:.2g} of the largest.")
     if report.couples_groups:
-        alarms.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
+        alarms.append(
+            "It DEPENDS ON THE BATCH: a prompt's weight, and what is maximised, on the other prompts."
+        )
     return alarms if report.symmetric else [*alarms, "It depends on the order of a group's answers."]
+
+
+GRPO = "GRPO's objective, about 2 arcsin(sqrt V)"
 
 
 def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     """(coefficient, name) of the terms of J_G, at most two; empty if none is known.
 
     pass@k = 1 - (1-V)^k; all@k = V^k; log V truncated at order m is minus the sum of (1-V)^j/j to j = m,
-    the sum of pass@k/k to k = m up to a constant; the arcsine's is that of GRPO's deviation at this G, which
-    tends to 2 arcsin sqrt V. A number added to the std or the mean is named.
+    the sum of pass@k/k to k = m up to a constant; GRPO's is that of its deviation at this G, which tends to
+    2 arcsin(sqrt V). A number added to the std or the mean is named.
     """
     size = table.group_size
     grid = (1 - np.cos(np.pi * (np.arange(2 * size + 6) + 0.5) / (2 * size + 6))) / 2
@@ -315,8 +365,8 @@ def _with_an_epsilon(
 ) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
-        "std": "the arcsine's (sample std{})",
-        "population_std": "the arcsine's (population std{})",
+        "std": f"{GRPO} (sample std{{}})",
+        "population_std": f"{GRPO} (population std{{}})",
         "mean": f"log V truncated at order {size - 1} (mean{{}})",
     }
     fits = []
@@ -337,8 +387,8 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
     slopes = {"V": np.ones_like(v)}
     slopes |= {f"pass@{k}": k * (1 - v) ** (k - 1) for k in range(2, size + 1)}
     slopes |= {f"log V truncated at order {m}": (1 - (1 - v) ** m) / v for m in range(2, size + 1)}
-    slopes["the arcsine's (sample std)"] = group_weight(size, v, "std")
-    slopes["the arcsine's (population std)"] = group_weight(size, v, "population_std")
+    slopes[f"{GRPO} (sample std)"] = group_weight(size, v, "std")
+    slopes[f"{GRPO} (population std)"] = group_weight(size, v, "population_std")
     slopes |= {f"all@{k}": k * v ** (k - 1) for k in range(2, size + 1)}
     return slopes
 

@@ -90,8 +90,9 @@ def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
     """Its advantages by what groups are like, of every number of correct answers in a random order."""
     rows = _shuffled(size)
     alone = np.concatenate([called(advantage, row[None], precise=precise) for row in rows])
-    batch = called(advantage, rows[[1, size // 2, size - 1, 1]], precise=precise)
-    return {MIXED: alone[1:-1], EQUAL: alone[[0, -1]], BATCH: batch}
+    # Groups of equal rewards may change what the others of a batch get; what they get is compared alone.
+    batch = called(advantage, rows[[1, size // 2, size - 1, 1, 0, size]], precise=precise)
+    return {MIXED: alone[1:-1], EQUAL: alone[[0, -1]], BATCH: batch[:4]}
 
 
 @cache

@@ -1,8 +1,8 @@
 """Which declared policy loss a given one is, and where the two differ."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
@@ -29,8 +29,30 @@ SUMS = {
 }
 """Numbers of tokens of the answers of batches, by what they show of how a loss adds up."""
 OFF, PADDED, RARE = "off policy", "where a batch is padded further", "on policy, by a token's probabilities"
+SIGN, SIZE = "by the sign of the advantage", "on policy, by the size of the advantage"
+ADVANTAGES = (3.0, 0.3)
+"""Sizes of advantages that are tried beside one."""
 SILENT = "a token alone has no gradient on policy"
-Parts = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class _Gradients:
+    """Gradients by where they are taken, over that of one token on policy, `scale`, at one advantage.
+
+    `signs` are the signs of the advantages behind them. `weights` are what a token of positive and one of
+    negative advantage have on policy, over the scale: 1 each where both signs count alike.
+    """
+
+    parts: Mapping[str, Tensor]
+    signs: Mapping[str, Tensor]
+    weights: tuple[float, float]
+    scale: float
+    unit: float
+
+    def weighed_as(self, other: "_Gradients") -> Mapping[str, Tensor]:
+        """The gradients with the two signs weighed as another loss weighs them."""
+        up, down = (a / b if b else 1.0 for a, b in zip(other.weights, self.weights, strict=True))
+        return {part: x * torch.where(self.signs[part] > 0, up, down) for part, x in self.parts.items()}
 
 
 def declared_loss(audited: Audited, name: str = "") -> str:
@@ -44,19 +66,21 @@ def declared_loss(audited: Audited, name: str = "") -> str:
         return ""
     policy, tolerance = audited - audited.at_zero_advantages(), FLOAT32 if audited.in_float32 else EXACT
     try:
-        parts, scale = _parts(policy)
-        compared = {form: _differences(parts, _declared(form)[0], tolerance) for form in POLICY_LOSSES}
+        own = _gradients(policy)
+        compared = {form: _differences(own, _declared(form, own.unit), tolerance) for form in POLICY_LOSSES}
         form = min(compared, key=lambda form: _order(compared[form]))
         differs, words = compared[form], form.words
         for fitted, fitted_words in _clipped(policy) if _order(differs)[1] and RARE not in differs else ():
-            change = _differences(parts, _declared(fitted)[0], tolerance)
+            change = _differences(own, _declared(fitted, own.unit), tolerance)
             if _order(change) < _order(differs):
                 form, differs, words = fitted, change, fitted_words
     except LossError as error:
         return f"Its policy loss is none of the {len(POLICY_LOSSES)} declared ones: {SILENT}." * (
             SILENT in str(error)
         )
-    where = f", but it differs {' and '.join(differs[:2])}" if differs else ""
+    places = [part for part in differs if part != SIGN]
+    where = f", but {_sign_words(own.weights)}" if SIGN in differs else ""
+    where += f"{' and' if where else ', but'} it differs {' and '.join(places[:2])}" if places else ""
     if _order(differs)[1]:
         near = "" if _order(differs)[0] else f"; nearest is {words}{where}"
         near = f": it differs {RARE}, pi or the reference's" if RARE in differs else near
@@ -64,25 +88,46 @@ def declared_loss(audited: Audited, name: str = "") -> str:
     equal = sorted({other.trainer for other, empty in compared.items() if not empty} - {form.trainer})
     also = f", like {' and '.join(equal[:2])}" if equal and not differs and words == form.words else ""
     # A fixed length that a sum is divided by is a setting.
-    times = 1.0 if " " in form.reduction else scale / _declared(form)[1]
-    factor = "" if abs(times - 1) < 1e-5 else f"{times:.4g} times "
+    fixed = (
+        math.copysign(1.0, -own.scale)
+        if " " in form.reduction
+        else own.scale / _declared(form, own.unit).scale
+    )
+    factor = "" if abs(abs(fixed) - 1) < 1e-5 else f"{abs(fixed):.4g} times "
+    factor = f"the reverse of {factor}" if fixed < 0 else factor
     return f"Its policy loss is {factor}{words}{also}{where}; on and off policy, to {tolerance:.0e}.".replace(
         "e-0", "e-"
     )
 
 
+def _sign_words(weights: tuple[float, float]) -> str:
+    """What the two signs of an advantage count, over the sign that sets the scale."""
+    if weights[0] == 0:
+        return "tokens of A > 0 have no gradient"
+    down = weights[1]
+    if down == 0:
+        return "tokens of A < 0 have no gradient"
+    size = "" if abs(abs(down) - 1) < 1e-5 else f" weighed {abs(down):.4g} times as much"
+    return f"tokens of A < 0 are{' reversed' * (down < 0)}{' and' * (down < 0 and bool(size))}{size}"
+
+
 def _order(differs: tuple[str, ...]) -> tuple[bool, int, int]:
     """What differs next to a ratio of one is farthest; then counts what ratios do; then what adds up."""
-    sums = sum(part in (*SUMS, PADDED) for part in differs)
+    sums = sum(part in (*SUMS, PADDED, SIZE, SIGN) for part in differs)
     return any(part.startswith((OFF, RARE)) for part in differs), len(differs) - sums, sums
 
 
-def _differences(own: Parts, other: Parts, tolerance: float) -> tuple[str, ...]:
-    """Where gradients differ, relative to the larger of one and the largest."""
-    return tuple(
+def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[str, ...]:
+    """Where gradients differ: first by the sign of advantages; then, with the signs weighed alike, elsewhere.
+
+    Relative to the larger of one and the largest.
+    """
+    weighed, parts = other.weighed_as(own), own.parts
+    signs = max(abs(a - b) for a, b in zip(own.weights, other.weights, strict=True))
+    return (SIGN,) * (signs > tolerance) + tuple(
         part
-        for part, values in own.items()
-        if not float((values - other[part]).abs().max()) <= tolerance * max(1.0, float(values.abs().max()))
+        for part, values in parts.items()
+        if not float((values - weighed[part]).abs().max()) <= tolerance * max(1.0, float(values.abs().max()))
     )
 
 
@@ -97,60 +142,78 @@ def _slopes(
     return audited.slope({**inputs, "advantages": signs.expand_as(x).clone()})[1] * mask
 
 
-def _weights(audited: Audited, x: Tensor, signs: Tensor) -> Tensor:
-    """What its ratios make of each token's gradient, (places answers, tokens)."""
+def _weights(audited: Audited, x: Tensor, signs: Tensor, unit: float) -> Tensor:
+    """The gradient of each token over that which it has on policy at an advantage of size one, by places."""
     weights = []
     for place in range(len(PLACES)):
-        later, first = (
-            _slopes(audited, x, signs, torch.ones_like(x), place=place, first=on) for on in (False, True)
-        )
+        ones = torch.ones_like(x)
+        later = _slopes(audited, x, signs, ones, place=place)
+        # One sign sets the scale of both, so that a loss that weighs the signs apart is not divided clean.
+        first = signs * unit * _slopes(audited, x, unit * ones, ones, place=place, first=True)
         if bool((first == 0).any()):
             raise LossError(SILENT)
         weights.append(later / first)
     return torch.cat(weights)
 
 
-def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int) -> Tensor:
-    """The gradient of a batch on policy whose answers have advantages 1 and -1 in turn."""
+def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int, size: float = 1.0) -> Tensor:
+    """The gradient of a batch on policy whose answers have advantages of this size, their sign in turn."""
     mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).double()
-    signs = (-1.0) ** torch.arange(len(lengths), dtype=torch.float64)[:, None]
-    return _slopes(audited, torch.zeros_like(mask), signs, mask, first=True)
+    return _slopes(audited, torch.zeros_like(mask), size * _in_turn(lengths), mask, first=True)
 
 
-def _parts(audited: Audited) -> tuple[Parts, float]:
-    """Gradients by where they are taken, and that of one token, by which those on policy are divided."""
-    scale = float(_of_lengths(audited, (1,), 1))
+def _in_turn(lengths: tuple[int, ...]) -> Tensor:
+    return (-1.0) ** torch.arange(len(lengths), dtype=torch.float64)[:, None]
+
+
+def _gradients(audited: Audited, unit: float = 0.0) -> _Gradients:
+    """The gradients of a loss on policy, in batches of several lengths, and off policy.
+
+    The scale is that of an advantage of `unit`, by default 1, or -1 where positive ones have no gradient.
+    """
+    up, down = (float(sign * _of_lengths(audited, (1,), 1, sign)) for sign in (1.0, -1.0))
+    unit = unit or (1.0 if up else -1.0)
+    scale = up if unit > 0 else down
     if scale == 0:
         raise LossError(
             SILENT if bool(_of_lengths(audited, (2, 2), 2).any()) else "its advantages move nothing"
         )
-    parts = {}
+    parts, signs = dict[str, Tensor](), dict[str, Tensor]()
+
+    def add(part: str, gradients: Sequence[Tensor], sign_of: Sequence[Tensor]) -> None:
+        parts[part] = torch.cat([x.flatten() for x in gradients])
+        signs[part] = torch.cat(
+            [(sign * torch.ones_like(x)).flatten() for x, sign in zip(gradients, sign_of, strict=True)]
+        )
+
     for part, batches in SUMS.items():
         if "mask" in audited.names or len({*batches[0]}) == 1:
-            parts[part] = torch.cat(
-                [_of_lengths(audited, batch, max(batch)).flatten() / scale for batch in batches]
-            )
+            of_batches = [_of_lengths(audited, batch, max(batch), unit) / scale for batch in batches]
+            add(part, of_batches, [unit * _in_turn(batch) for batch in batches])
     one = torch.ones(1, 1, dtype=torch.float64)
-    parts[RARE] = _slopes(audited, 0 * one, one, one, place=1, first=True) / scale
+    add(RARE, [_slopes(audited, 0 * one, unit * one, one, place=1, first=True) / scale], [unit * one])
     if "mask" in audited.names:
-        parts[PADDED] = _of_lengths(audited, (1,), 3) / scale
+        add(PADDED, [_of_lengths(audited, (1,), 3, unit) / scale], [unit * one])
+    sizes = [unit * size for size in ADVANTAGES]
+    add(SIZE, [_of_lengths(audited, (1,), 1, size) / size / unit / scale for size in sizes], [unit * one] * 2)
     for sign in (1.0, -1.0):
         which = f"A {'>' if sign > 0 else '<'} 0"
         tried: dict[str, tuple[float, ...]] = {f"{OFF}, {which}": (math.exp(SMALL), math.exp(-SMALL))}
         tried |= {f"where pi/old > 1 and {which}": UP, f"where pi/old < 1 and {which}": DOWN}
         for part, ratios in tried.items():
             x = torch.tensor(ratios, dtype=torch.float64).log()[:, None]
-            parts[part] = _weights(audited, x, torch.full_like(x, sign))
+            add(part, [_weights(audited, x, torch.full_like(x, sign), unit)], [sign * one])
     x = torch.randn(4, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    signs = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]], dtype=torch.float64)
-    both = [_weights(audited, size * x, signs) for size in (SMALL / 4, 0.3)]
-    return {**parts, "where the ratios of an answer's tokens differ": torch.cat(both)}, scale
+    alternating = _in_turn((8,) * 4).expand_as(x)
+    both = [_weights(audited, size * x, alternating, unit) for size in (SMALL / 4, 0.3)]
+    add("where the ratios of an answer's tokens differ", both, [alternating.repeat(len(PLACES), 1)] * 2)
+    return _Gradients(parts, signs, (up / scale, down / scale), scale, unit)
 
 
 @cache
-def _declared(form: PolicyForm) -> tuple[Parts, float]:
+def _declared(form: PolicyForm, unit: float) -> _Gradients:
     """The gradients of a declared policy loss."""
-    return _parts(Audited.from_function(form.loss))
+    return _gradients(Audited.from_function(form.loss), unit)
 
 
 def _clipped(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:

@@ -18,6 +18,7 @@ from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
 from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
 
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 _LISTED, _HARDLY = 5, 3
 """So many lines, values and names are listed one by one; columns of this rank are asked for."""
 Questions: TypeAlias = dict[str, str]
@@ -51,6 +52,8 @@ def _value(cell: Any) -> Any:
         return snapped(float(cell)) if is_number(cell) else None if isinstance(cell, float) else cell
     if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
         return int(parts[1]), int(parts[2])
+    if parts := _PERCENT.fullmatch(cell.strip()):
+        return snapped(float(parts[1]) / 100)
     return WORDS.get(cell.strip().lower(), cell)
 
 
@@ -98,6 +101,10 @@ def reward_column(
         raise ValueError(f"no column says what is correct (columns: {shown}): {way}")
     surest = [name for name, rank in ranks.items() if rank == min(ranks.values())]
     surest = [n for i, n in enumerate(surest) if by_name[n] not in [by_name[m] for m in surest[:i]]]
+    # Beside shares of several answers a column of 0 and 1 says whether any is correct.
+    surest.sort(
+        key=lambda name: not any(0 < x < 1 for x in map(_value, by_name[name]) if isinstance(x, float))
+    )
     if len(surest) > 1 or min(ranks.values()) == _HARDLY:
         questions[f"--correct {quote(surest[0])}"] = f"{', '.join(surest[:_LISTED])} may say what is correct"
     return surest[0]
@@ -132,7 +139,7 @@ def prompt_counts(
     _ask_for_missing(column, lines, options.unscored, questions, notes)
     values = [x for *_, entry in lines for x in entry if isinstance(x, float)]
     single, omit = all(len(entry) == 1 for *_, entry in lines), options.unscored == "omit"
-    if single and values and _says("rate", column) and all(0 <= x <= 1 for x in values):
+    if single and values and all(0 <= x <= 1 for x in values) and _is_share(shape, column, lines, options):
         shares = [(row, x or 0.0) for _, row, (x,) in lines if x is not None or not omit]
         judged = _of_rates(column, shares, options.n, questions)
     else:
@@ -143,6 +150,22 @@ def prompt_counts(
     if questions:
         raise ValueError(f"{'; '.join(questions.values())}: add {' '.join(questions)}")
     return _by_prompt(judged, notes), column, tuple(notes)
+
+
+def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options: ReadingOptions) -> bool:
+    """Are numbers from 0 to 1 shares of several answers, by an option, by name, or by the columns?
+
+    Values between 0 and 1 are, where each prompt stands once, in a column of correctness, and in one of
+    rewards if they are shares of the number of answers that another column has.
+    """
+    if options.n is not None or _says("rate", column):
+        return True
+    once = len({row.prompt for _, row, _ in lines}) == len(lines)
+    values = [(row.drawn, x) for _, row, (x,) in lines if isinstance(x, float)]
+    if not once or shape.name or options.correct_from is not None or {x for _, x in values} <= {0.0, 1.0}:
+        return False
+    counted = all(n > 1 and abs(x * n - round(x * n)) < 0.01 for n, x in values)
+    return counted or _says("correct", column)
 
 
 def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:

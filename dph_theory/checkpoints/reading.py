@@ -19,7 +19,18 @@ from ..support.record import read_record
 from ..support.rows import READERS, CutOffError, json_lines
 from .counts import Counts, PromptRow, is_number, prompt_row
 from .logs import Questions, ReadingOptions, prompt_counts
-from .shapes import RecordFormat, document_rows, flattened, plain, shape_of, split_lists, within
+from .shapes import (
+    LoggedRow,
+    RecordFormat,
+    as_name,
+    document_rows,
+    is_worded,
+    plain,
+    repeated_columns,
+    shape_of,
+    split_lists,
+    within,
+)
 
 _LISTED = 5
 """So many wrong rows are listed one by one; by so many first ones a folder's shape is recognised."""
@@ -87,6 +98,13 @@ def log_files(folder: Path) -> list[tuple[int, Path]]:
     raise argument_error("folder", str(folder), allowed)
 
 
+def _shards(folder: Path) -> list[Path]:
+    """The logs of one name in folders of a folder, each with a part of the answers."""
+    files = [file for file in sorted(folder.glob("*/*")) if file.suffix in _LOGS]
+    alone = not any(file.suffix in _LOGS for file in folder.iterdir())
+    return files if alone and len({file.name for file in files}) == 1 else []
+
+
 class _ReadFile(NamedTuple):
     """Files with their rows, their hash, notes, the rows' shape where a document shows it, and models."""
 
@@ -104,7 +122,7 @@ def _read(path: Path, which: str | None) -> _ReadFile:
         return _read_file(path, which)
     if (path / _EVALUATION).is_file():
         return _read_file(path / _EVALUATION, which)
-    files = [file for _, file in log_files(path)]
+    files = _shards(path) or [file for _, file in log_files(path)]
     last = _read_file(files[-1], which)
     if shape_of([row for _, row in last.rows[:_LISTED]]).by_step:
         return last
@@ -248,34 +266,56 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
     _take_rows(file.path, file.rows, take)
     shape, questions = file.shape or shape_of([value for _, value in values]), Questions()
     prompts = shape.prompt if options.column is None else [options.column]
-    rows = [(number, row) for number, value in values for row in split_lists(value, prompts)]
+    # A path that is asked for leads into the lists of a row as it stands.
+    is_path = options.column not in (None, *shape.prompt) and "." in str(options.column)
+    rows = [
+        (number, row) for number, value in values for row in split_lists(value, [] if is_path else prompts)
+    ]
     rows = [(number, row) for number, row in rows if shape.fits(row) or not shape.partial]
-    name = _prompt_column([row for _, row in rows], prompts, options.column is None)
-    if name not in prompts:
-        questions[f"--id {quote(name)}"] = "no column is known to name the prompt"
+    name, repeated = _prompt_column([row for _, row in rows], prompts, options.column is None)
     if options.answer is not None:
         shape = replace(shape, answer=[options.answer])
-    logged = [(number, shape.row(row, name, options.reward)) for number, row in rows]
+    if name is None:
+        questions[f"--id {quote(repeated[0])}"] = (
+            f"no column is known to name the prompt; {_listed(repeated)}"
+        )
+    logged = [(number, shape.row(row, name or repeated[0], options.reward)) for number, row in rows]
+    if name is not None and repeated and (why := _row_number(rows, logged, name, repeated[0])):
+        questions[f"--id {quote(repeated[0])}"] = f"{why}, while {_listed(repeated)}"
     counts, column, notes = prompt_counts(shape, logged, options, questions)
     return counts, f"prompts by {name}, correct by {column}", notes
 
 
-def _prompt_column(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], guess: bool) -> str:
-    """The first of these columns that all rows have, or of any texts or whole numbers that differ."""
-    if present := [name for name in columns if all(within(row, name) is not None for row in rows)]:
-        return present[0]
-    cells = [dict(flattened(row)) for row in rows]
-    texts = (
-        [name for name in cells[0] if all(type(row.get(name)) in (str, int) for row in cells)]
-        if cells
-        else []
-    )
-    likely = [name for name in texts if len({row[name] for row in cells}) > 1]
-    if guess and likely:
-        return likely[0]
+def _prompt_column(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], declared: bool
+) -> tuple[str | None, list[str]]:
+    """The first of these columns that all rows have, and columns that repeat and may name the prompt too."""
+    present = [name for name in columns if all(within(row, name) is not None for row in rows)]
+    repeated = repeated_columns(rows, scalars=not present) if declared else []
+    if present or repeated:
+        return next(iter(present), None), [name for name in repeated if name not in present]
     shown = ", ".join([*dict.fromkeys(name for row in rows for name in row)][:12]) or "none"
-    missing = "no column names the prompt" if guess else f"no column {columns[0]!r} of all rows"
+    missing = "no column names the prompt" if declared else f"no column {columns[0]!r} of all rows"
     raise ValueError(f"{missing} (columns: {shown}): name it with --id COLUMN; means say nothing by prompt")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:_LISTED])} {'repeats' if len(names) == 1 else 'repeat'}"
+
+
+def _row_number(
+    rows: Sequence[tuple[int, Any]], logged: Sequence[tuple[int, LoggedRow]], name: str, other: str
+) -> str:
+    """Why a column numbers rows, or the answers to each prompt, and names no prompts; empty if it may."""
+    if any(is_worded(within(row, name)) for _, row in rows):
+        return ""
+    names = {row.prompt for _, row in logged}
+    if len(names) == len(logged):
+        several = (len(x) > 1 for _, row in logged for x in row.cells.values() if isinstance(x, list))
+        return "" if any(several) else f"each {name!r} stands once, as the number of a row does"
+    both = zip(rows, logged, strict=True)
+    pairs = {(row.prompt, as_name(within(value, other))) for (_, value), (_, row) in both}
+    return f"a {name!r} has several texts, as the number of an answer does" if len(pairs) > len(names) else ""
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:

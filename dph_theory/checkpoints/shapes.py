@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -74,9 +75,8 @@ class RecordFormat:
         drawn = [size for size in sizes if type(size) is int and 0 < size <= MOST_ANSWERS]
         if not drawn and (not self.name or not self.drawn):
             drawn = [max(lengths - {1}, default=0)]
-        name, by_text = within(row, prompt), prompt in _TEXTS
-        if not isinstance(name, str):
-            name, by_text = json.dumps(name, ensure_ascii=False, sort_keys=True), False
+        cell = within(row, prompt)
+        name, by_text = as_name(cell), prompt in _TEXTS and isinstance(cell, str)
         reason = str(next(_cells(row, self.reason), ""))[:_LONGEST]
         truth = str(next(_cells(row, _TRUTHS if by_text else ()), ""))
         texts = dict(_matching(cells, row, self.answer, ""))
@@ -110,15 +110,25 @@ def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
             return None, [{"instance_id": i, "resolved": correct} for i, correct in rewards.items()]
         for path in shape.rows:
             rows = [row for row in _entries(value, path.split(".")) if isinstance(row, Mapping)]
-            if rows:
-                return shape if any(map(shape.fits, rows[:_FIRST_ROWS])) else None, rows
+            known = any(map(shape.fits, rows[:_FIRST_ROWS]))
+            if rows and (known or path[0] != "*"):
+                return shape if known else None, rows
+    if isinstance(value, Mapping) and value and all(_is_graded(entry) for entry in value.values()):
+        return None, [{"id": name, "correct": rewards} for name, rewards in value.items()]
     return None, value if isinstance(value, list) else [value]
+
+
+def _is_graded(value: Any) -> bool:
+    """Is the value a list of answers' rewards, zeros and ones?"""
+    return isinstance(value, list) and bool(value) and all(x in (0, 1) for x in value)
 
 
 def _entries(value: Any, path: Sequence[str], key: Any = None) -> Iterator[Any]:
     """What a path with stars leads to; an object's entry gets its name as "key"."""
     if not path:
         yield {"key": key, **value} if key is not None and isinstance(value, Mapping) else value
+    elif isinstance(value, list) and path[0].isdigit():
+        yield from _entries(value[int(path[0])] if int(path[0]) < len(value) else None, path[1:])
     elif path[0] != "*":
         yield from _entries(value.get(path[0]) if isinstance(value, Mapping) else None, path[1:])
     elif isinstance(value, Mapping | list):
@@ -135,6 +145,56 @@ def split_lists(row: Mapping[str, Any], prompts: Sequence[str]) -> list[Mapping[
     n = len(lists[0])
     split = {name for name, cell in row.items() if isinstance(cell, list) and len(cell) == n}
     return [{name: cell[i] if name in split else cell for name, cell in row.items()} for i in range(n)]
+
+
+def as_name(cell: Any) -> str:
+    """A cell as the name of a prompt: lists and objects in one fixed spelling."""
+    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, sort_keys=True)
+
+
+def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> list[str]:
+    """The columns whose cells repeat as prompts do where each has several answers.
+
+    They have at most half as many values as there are rows, and are lists of messages, or texts under a name
+    of prompts; with `scalars` also what has every value equally often. Columns inside objects and lists
+    count, by their path.
+    """
+    texts, even = list[str](), list[str]()
+    for name in _paths(rows[0] if rows else {}):
+        cells = [within(row, name) for row in rows]
+        values = Counter(map(as_name, cells))
+        inside = any(name.startswith(f"{outer}.") for outer in texts)
+        if None in cells or inside or not 1 < len(values) <= len(rows) // 2:
+            continue
+        evenly, other = len({*values.values()}) == 1, any(map(NAMES["other"].search, _parts(name)))
+        if scalars and evenly and (not other or NAMES["id"].search(_parts(name)[-1])):
+            even += [name] if isinstance(cells[0], str) or type(cells[0]) is int else []
+        if not other and any(map(NAMES["prompt"].search, _parts(name))) and all(map(is_worded, cells)):
+            texts.append(name)
+    return [*dict.fromkeys(texts + even)]
+
+
+def is_worded(cell: Any) -> bool:
+    """Is the cell a list, or a text of several words, unlike a number?"""
+    return isinstance(cell, list) or (isinstance(cell, str) and " " in cell.strip())
+
+
+def _parts(name: str) -> list[str]:
+    return name.lower().split(".")
+
+
+def _paths(value: Any, before: str = "", depth: int = 4) -> Iterator[str]:
+    """The paths to the cells of a row, within objects, and to the first entries of lists."""
+    inside = (
+        value.items()
+        if isinstance(value, Mapping)
+        else [("0", value[0])]
+        if isinstance(value, list) and value
+        else []
+    )
+    for name, cell in inside if depth else ():
+        yield f"{before}{name}"
+        yield from _paths(cell, f"{before}{name}.", depth - 1)
 
 
 def is_conversation(cell: Any) -> bool:

@@ -10,6 +10,7 @@ from .generator import released_half_js as released_half_js
 from .generator import released_js as released_js
 from .inputs import LEVELS as LEVELS
 from .inputs import REDUCTIONS as REDUCTIONS
+from .methods import DPH_MAXRL as DPH_MAXRL
 from .methods import MAXRL as MAXRL
 from .methods import METHODS as METHODS
 from .methods import TARGETED as TARGETED

@@ -154,6 +154,8 @@ METHODS = _by_name(
 
 MAXRL = Method("MaxRL", replace(_GRPO, divided_by="mean"), None, None, Source("tajwar2026maxrl"))
 """GRPO with the group's mean in place of its std; the source defines no clip of its own."""
+DPH_MAXRL = Method("DPH-MaxRL", replace(_DAPO, divided_by="mean"), None, _FORWARD, Source("ours"))
+"""DPH-F with the group's mean in place of the std: the rehearsal of DPH-F with the advantage of MaxRL."""
 
 # The optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta from
 # prompt to prompt.

@@ -6,11 +6,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import TypeVar
+
+from .errors import RefusedError
 
 
 @contextmanager
@@ -57,7 +60,7 @@ def run_jobs(
     job's error, or the death of its process, to a result. Ctrl-C reaches only this process. After an error,
     an interruption or an early end of the iteration, pending jobs are cancelled and running jobs are ended,
     or finished first if `on_late` takes their results. If this process is killed, its workers end too.
-    `context` may come from `prepared`.
+    `context` may come from `prepared`. RefusedError names the running jobs if a worker is killed.
     """
     if not jobs:
         return
@@ -80,6 +83,14 @@ def run_jobs(
             for future in as_completed([*futures]):
                 job, error = futures.pop(future), future.exception() if on_death else None
                 yield job, on_death(job, error) if on_death and error else future.result()
+        except BrokenProcessPool as error:
+            # The executor does not report which worker died: any running job may have been its job.
+            begun = [str(getattr(job, "id", job))[:80] for f, job in futures.items() if f.running()]
+            raise RefusedError(
+                f"a worker process was killed, perhaps for want of memory, at one of these jobs: "
+                f"{', '.join(begun) or 'the first ones'}; finished jobs are kept where the command stores "
+                "them, and the same command goes on from there"
+            ) from error
         except BaseException:
             if on_late is None:
                 alive.close()

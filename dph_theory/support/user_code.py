@@ -1,12 +1,15 @@
-"""Execution of Python files that a user names: their errors with lines, and a time limit."""
+"""A user's own Python modules: how they are imported, how long they may take, and where they fail."""
 
+import importlib
+import importlib.util
 import io
 import signal
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 
 
 class TooLong(BaseException):
@@ -54,3 +57,29 @@ def blamed(error: BaseException, file: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() == own:
         return f"{type(error).__name__}: {error.msg} ({file.name}, line {error.lineno})"
     return f"{what} ({file.name}, line {lines[-1]})" if lines else what
+
+
+def imported(name: str) -> ModuleType:
+    """Import a module by its name, or by its file NAME.py, which may import the modules beside it.
+
+    The folder of the file, or the working folder, comes last among the places that modules are imported
+    from: a file random.py in it does not replace the standard library's.
+
+    Raises:
+        ImportError: If there is no such module, or the file is no Python file.
+    """
+    folder = str((Path(name).parent if name.endswith(".py") else Path()).resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    own = f"_own_{Path(name).stem}"
+    if own not in sys.modules:
+        path = Path(name).resolve()
+        spec = importlib.util.spec_from_file_location(own, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise ImportError(f"{path} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[own] = module
+    return sys.modules[own]

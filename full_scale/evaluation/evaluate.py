@@ -1,7 +1,8 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.support.checking import build
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.journal import difference_of
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, read_record, record
 
@@ -24,7 +26,7 @@ from ..recipe.folders import Folders
 from ..recipe.schema import DISTRIBUTION, Recipe
 from ..sampling.answers import AnsweringModel, judged_answers, own_batches
 from ..storage.journal import SharedJournal
-from ..storage.tensors import hash_values
+from ..storage.tensors import database_hashes, hash_values
 from ..tasks.protocol import Prompt, Task, bound_to, matches
 from .record import (
     KIND,
@@ -153,14 +155,14 @@ def evaluate(
     base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
     """
     folders, processes = folders or Folders.of_recipe(recipe), PartialState()
-    base: Mapping[str, EvaluatedSet] = {}
-    if folders.run != folders.base().run:
-        base = _base_sets(recipe, folders.base())
     sets = evaluation_sets(recipe, task, presampling)
     for name, examples in sets.items():
         check_room(name, *given_to(initial, task, examples, recipe))
     answering = EvaluatedModel(recipe, task, trained, initial)
     identity = _identity(answering, presampling, folders.run, sets)
+    base: Mapping[str, EvaluatedSet] = {}
+    if folders.run != folders.base().run:
+        base = _base_sets(recipe, folders.base(), identity)
     journal = SharedJournal(folders.run_folder / JOURNAL, identity, Batch)
     _answer(answering, sets, journal, folders.run, progress)
     processes.wait_for_everyone()
@@ -183,6 +185,7 @@ def evaluate(
             sets=evaluated,
             rehearsed=tuple(row for rows in slices for row in answering.rehearsed(rows)),
             initial=ModelHash(initial.hashes.model),
+            identity=identity,
         )
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
         described["results"] = as_json(results, DIGITS)
@@ -191,20 +194,42 @@ def evaluate(
     return Evaluation.read(folders.evaluation)
 
 
-def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:
-    """The base's sets; ValueError where its answers were drawn otherwise than this recipe's would be."""
+SHARED = ("initial_hash", "tokenizer_hash", "chat", "template", "stop_tokens", "verifier")
+"""Parts of an evaluation's identity that a run shares with its base."""
+
+
+def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) -> Mapping[str, EvaluatedSet]:
+    """The base's sets; ValueError if its answers come from another model, sampling, data or verifier."""
     made_by = "dph evaluate --base --config ..."
     stored = build(Recipe, read_record(folders.evaluation, KIND, made_by)["config"], "")
-    own, of_base = (
-        {"evaluate.samples": one.evaluate.samples}
-        | {f"sampling.{name}": getattr(one.sampling, name) for name in DISTRIBUTION}
-        for one in (recipe, stored)
-    )
-    for name, value in own.items():
-        if value != of_base[name]:
-            allowed = f"{of_base[name]!r}, as of the base: or remove {folders.run_folder}, and run {made_by}"
-            raise argument_error(name, value, allowed)
-    return Evaluation.read(folders.evaluation, made_by).sets
+    base = Evaluation.read(folders.evaluation, made_by)
+
+    def decisive(evaluated: Recipe, answered: Mapping[str, Any]) -> dict[str, Any]:
+        values = {"evaluate.samples": evaluated.evaluate.samples}
+        values |= {f"sampling.{name}": getattr(evaluated.sampling, name) for name in DISTRIBUTION}
+        values |= {name: answered.get(name) for name in SHARED}
+        return json.loads(json.dumps(values))
+
+    of_base = decisive(stored, base.identity)
+    pairs = [(name, value, of_base[name]) for name, value in decisive(recipe, identity).items()]
+    for name, own, other in [*pairs, *_common(identity, base.identity)]:
+        if own != other:
+            given, words = difference_of(own, other)
+            allowed = f"{words}, as of the base: or remove {folders.run_folder}, and run {made_by}"
+            raise argument_error(name, given, allowed)
+    return base.sets
+
+
+def _common(own: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The hashes of prompts and databases that two evaluations share, as (name, own, other)."""
+    tables = [("databases", own["databases"], other.get("databases", {}))]
+    tables += [
+        (f"prompts of {name}", hashes, other.get("sets", {}).get(name, {}))
+        for name, hashes in own["sets"].items()
+    ]
+    for name, one, two in tables:
+        both = one.keys() & two.keys()
+        yield name, {key: one[key] for key in both}, {key: two[key] for key in both}
 
 
 def _answer(
@@ -265,6 +290,7 @@ def _identity(answering: EvaluatedModel, presampling: Presampling, run: str, set
         "sampling": recipe.sampling.drawing(),
         "samples": recipe.evaluate.samples,
         "sets": {name: prompt_hashes(examples) for name, examples in sets.items()},
+        "databases": database_hashes(e.reference for examples in sets.values() for e in examples),
         "verifier": bound_to(answering.task.verifier),
         "buffer": presampling.buffer.digest,
     }

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -120,6 +121,8 @@ class Evaluation:
     initial: ModelHash
     """The model of `log_ref`, at which training began."""
     rehearsed: tuple[RehearsedRow, ...] = ()
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    """Hashes and settings that the answers and their scores depend on."""
 
     @classmethod
     def read(cls, path: Path, made_by: str = "dph evaluate --config ...") -> "Evaluation":

@@ -57,7 +57,12 @@ def source(path: str | Path) -> dict[str, Any]:
 
 
 _TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt")
-_TEMPLATE = "chat_template.jinja"
+_TOKENIZER_SETTINGS = (
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("chat_template.jinja", "chat_template.json"),
+)
+_CONFIG = ("config.json", "adapter_config.json")
+"""Files beside the weights that decide what a model computes."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,9 @@ class ModelHashes:
 
 
 def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -> str:
-    """The sha256 of a model's safetensors weights or GGUF file; an adapter's includes that of its base.
+    """The sha256 of a model's safetensors weights and configuration, or of its GGUF file.
+
+    The hash of an adapter includes that of its base.
 
     `name` is a folder, or a hub name whose snapshot is on this machine already; `base_hashes` are
     hashes by name, where a base's may be found. Raises ValueError where there is neither, or no such weights.
@@ -90,7 +97,8 @@ def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise argument_error("model", str(name), "a folder or hub name with safetensors weights")
-    own_hash, base = hash_files(weights), adapter_base(folder)
+    configured = [folder / name for name in _CONFIG if (folder / name).is_file()]
+    own_hash, base = hash_files([*weights, *configured]), adapter_base(folder)
     return own_hash if base is None else f"{(base_hashes or {}).get(base) or model_hash(base)}+{own_hash}"
 
 
@@ -107,14 +115,14 @@ def _tokenized(path: str | Path) -> str | Path:
 
 
 def tokenizer_hash(name: str | Path) -> str:
-    """The sha256 of what decides a tokenizer's ids and its chat template; `name` as in `model_hash`."""
+    """The sha256 of the files that decide a tokenizer's ids and chat template; `name` as in `model_hash`."""
     name = _tokenized(name)
     file = gguf_file(name)
     if file is not None:
         return hash_files([file])
     folder = _snapshot(name)
-    files = [folder / file for file in (*_TOKENIZER, _TEMPLATE) if (folder / file).is_file()]
-    if not files:
+    files = [folder / file for file in (*_TOKENIZER, *_TOKENIZER_SETTINGS) if (folder / file).is_file()]
+    if not any(file.name in _TOKENIZER for file in files):
         raise argument_error(
             "tokenizer", str(name), f"a folder or hub name with one of {', '.join(_TOKENIZER)}"
         )

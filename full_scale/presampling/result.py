@@ -16,7 +16,7 @@ from dph_theory.support.record import read_record, record
 
 from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
-from ..storage.tensors import hash_values
+from ..storage.tensors import database_hashes, hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
@@ -40,13 +40,17 @@ def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, An
         "task": task.name,
         "system": task.system if recipe.model.chat else None,
         "prompts": prompt_hashes(task.train),
+        "databases": database_hashes(example.reference for example in task.train),
         "verifier": bound_to(task.verifier),
     }
     return json.loads(json.dumps(identity))
 
 
 def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
-    """By id, the start of the sha256 of a prompt and what it is judged by; where the databases lie aside."""
+    """Start of the sha256 of every prompt with its reference, by id.
+
+    Databases are left out: `database_hashes` has their contents, and their place decides nothing.
+    """
     return {
         e.id: hash_values(
             [e.prompt, list(e.turns), {k: v for k, v in e.reference.items() if k != "database"}]
@@ -148,7 +152,7 @@ class Presampling:
             if name not in FREE and self.identity.get(name) != value:
                 given, other = difference_of(value, self.identity.get(name, "nothing of this name"))
                 way_on = "keep to that, or pre-sample in another output folder"
-                if name in ("prompts", "verifier"):
+                if name in ("prompts", "databases", "verifier"):
                     way_on = "put that back as it was, or pre-sample again, in another output folder"
                 elif name.startswith("presample.") and name not in ROLLING:
                     way_on = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from dph_theory import DIVERGENCES
 from dph_theory.binary_reward import beta_for_mean_pass_rate
-from dph_theory.losses import MAXRL, TARGETED, Exploration, Method, Penalty, Rehearsal
+from dph_theory.losses import DPH_MAXRL, MAXRL, TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
@@ -58,6 +58,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "GRPO": replace(LOSSES["GRPO"], penalty=None),
         "GRPO-KL": replace(LOSSES["GRPO"], name="GRPO-KL"),
         "MaxRL": MAXRL,
+        "DPH-MaxRL": DPH_MAXRL,
         **{name: method for name, method in TARGETED.items() if name != "reverse"},
     }
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import Field
@@ -172,7 +172,7 @@ class Recipe:
 
     name: str = ""
     output: str = "runs"
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     model: ModelConfig = Field(default_factory=ModelConfig)
     task: TaskConfig = Field(default_factory=TaskConfig)
     sampling: SamplingConfig = Field(default_factory=SamplingConfig)
@@ -183,8 +183,9 @@ class Recipe:
     evaluate: EvaluateConfig = Field(default_factory=EvaluateConfig)
 
     def __post_init__(self) -> None:
-        if Path(self.name).name != self.name:
-            raise argument_error("name", self.name, "a plain name: folders are named after it")
+        if not re.fullmatch(r"[A-Za-z0-9._-]*", self.name) or self.name in (".", ".."):
+            allowed = "letters, digits, '.', '_' and '-': folders and the model card are named after it"
+            raise argument_error("name", self.name, allowed)
 
     def as_dict(self) -> dict[str, Any]:
         """The whole recipe as plain values, as JSON has them."""
@@ -223,7 +224,10 @@ def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) 
         methods = layer.pop("methods", {})
         if not isinstance(methods, Mapping):
             raise argument_error("methods", methods, "a mapping of methods to what changes for each")
-        values = _merged(_merged(values, layer), methods.get(name, {}))
+        own = methods.get(name) or {}
+        if not isinstance(own, Mapping):
+            raise argument_error(f"methods.{name}", own, "a mapping of keys to values")
+        values = _merged(_merged(values, layer), own)
     if isinstance(overriding.get("method"), Mapping) and "name" in overriding["method"]:
         values["name"] = f"{values['name']}-{str(name).lower()}"
     return values
@@ -269,9 +273,12 @@ def recipe_names() -> list[str]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads 1e-6 as the number that is meant; YAML 1.1 wants 1.0e-6. Aliases, which may grow without end, are
-    errors.
+    """YAML with the values of its version 1.2: `no` is a text, `010` is ten, 1e-6 is a number.
+
+    Aliases, which may grow without end, and a key that stands twice in one mapping are errors.
     """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """A node's value; YAMLError for an alias."""
@@ -280,14 +287,43 @@ class _Loader(yaml.SafeLoader):
             raise yaml.YAMLError(f"write out the alias *{alias.anchor}{alias.start_mark}")
         return super().compose_node(parent, index)
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """A mapping; YAMLError for a key that is no text or stands twice."""
+        names: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
+                raise yaml.YAMLError(f"a key that is no text{key.start_mark}: quote it")
+            if key.value in names:
+                raise yaml.YAMLError(f"the key {key.value!r} stands twice{key.start_mark}")
+            names.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+    def construct_number(self, node: Any) -> int | float:
+        """A whole number in base ten, sixteen (0x) or eight (0o), or a float."""
+        text = node.value
+        if node.tag == _FLOAT:
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        base = {"0x": 16, "0o": 8}.get(text[:2], 10)
+        return int(text[2:] if base != 10 else text, base)
+
+
+_TEXT, _INT, _FLOAT = (f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float"))
+for _tag, _form, _first in (
+    ("tag:yaml.org,2002:bool", "true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("tag:yaml.org,2002:null", "~|null|Null|NULL|", ["~", "n", "N", ""]),
+    (_INT, r"[-+]?\d+|0o[0-7]+|0x[\da-fA-F]+", "-+0123456789"),
+    (
+        _FLOAT,
+        r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+):
+    _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_form})$"), [*_first])
+for _tag in (_INT, _FLOAT):
+    _Loader.add_constructor(_tag, _Loader.construct_number)
 
 _UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 """What is no YAML, a number of more digits than Python reads, brackets without end."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), [*"-+0123456789"]
-)
 
 
 def _recipe_file(path: Path, folder: Path | None) -> Path:
@@ -312,6 +348,8 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
         raise argument_error(str(path), values, "a recipe is a mapping of keys to values")
     parent = values.pop("extends", None)
     values.setdefault("name", path.stem)
+    if not isinstance(parent, str | None):
+        raise argument_error("extends", parent, "the name of a recipe, or a YAML file")
     below = [] if parent is None else _layers(_recipe_file(Path(parent), path.parent), (*above, path))
     return [*below, values]
 

@@ -28,7 +28,16 @@ from ..storage.journal import SharedJournal
 from ..storage.locks import locked
 from ..tasks.benchmarks import ExampleSource
 from ..tasks.loaders import Options, verifier_of
-from ..tasks.protocol import Prompt, Score, Task, bound_to, failures, failures_text, refuse_all_failed
+from ..tasks.protocol import (
+    Prompt,
+    RewardWithoutThresholdError,
+    Score,
+    Task,
+    bound_to,
+    failures,
+    failures_text,
+    refuse_all_failed,
+)
 from .answers import AnsweringModel, judged_answers, own_batches
 from .prompts import TEXTS, PromptStream, verifier_name
 from .server import AnsweringServer
@@ -160,7 +169,8 @@ def count(
                 for batch, examples in own_batches(stream, _size(settings), report, survey.prompts):
                     if str(batch) not in journal:
                         seed = derived_seed(settings.seed, "count", batch)
-                        groups = judged_answers(task, examples, model.answers(examples, settings.n, seed))
+                        answers = model.answers(examples, settings.n, seed)
+                        groups = _judged(task, examples, answers, folder)
                         journal[str(batch)] = _entry(examples, groups, settings.keep)
                 processes.wait_for_everyone()
                 if processes.is_main_process:
@@ -172,6 +182,18 @@ def count(
     finally:
         task.close()
     return counted
+
+
+def _judged(
+    task: Task, examples: Sequence[Prompt], answers: Sequence[Sequence[Completion]], folder: Path
+) -> list[list[tuple[Completion, Score]]]:
+    """The judged answers; where the rewards need a threshold, nothing of the count is left behind."""
+    try:
+        return judged_answers(task, examples, answers)
+    except RewardWithoutThresholdError:
+        for journal in folder.glob(f"{Path(JOURNAL).stem}*"):
+            journal.unlink()
+        raise
 
 
 def _size(settings: CountSettings) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dph_theory.support.errors import argument_error
 
+from ..storage.tensors import database_hashes
 from ..tasks.benchmarks import LAYOUTS, DataRow, ExampleSource, stream_rows
 from ..tasks.protocol import Prompt
 from ..tasks.verifiers import texts
@@ -29,7 +30,7 @@ def verifier_name(verifier: str) -> str:
 
 
 class Survey(NamedTuple):
-    """How many prompts there are, the sha256 of all that is judged, and the prompt with the longest text."""
+    """Number of prompts, sha256 of the prompts with all they are judged by, and the longest prompt."""
 
     prompts: int
     sha256: str
@@ -71,11 +72,14 @@ class PromptStream:
     def survey(self) -> Survey:
         """Go through all of them once; ValueError if there are none, and for an id that comes twice."""
         digest, names, longest = hashlib.sha256(), bytearray(), None
+        databases: dict[str, str] = {}
         for example in self:
             values = {name: value for name, value in example.reference.items() if name != "verifier"}
             row = [example.id, example.prompt, [*map(dict, example.turns)], values]
             digest.update(json.dumps(row, sort_keys=True, default=str).encode())
             names += _short(example.id)
+            if (place := str(values.get("database") or "")) and place not in databases:
+                databases |= {place: "", **database_hashes([values])}
             if longest is None or len(example.prompt) > len(longest.prompt):
                 longest = example
         if longest is None:
@@ -86,6 +90,7 @@ class PromptStream:
             name = next(example.id for example in self if _short(example.id) in twice)
             allowed = "each prompt once, under an id of its own: --id names a column of ids"
             raise argument_error("id", name, allowed)
+        digest.update(json.dumps(databases, sort_keys=True).encode())
         return Survey(total, digest.hexdigest(), longest)
 
 

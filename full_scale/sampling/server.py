@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from http.client import HTTPException
+from threading import Thread
+from time import monotonic
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -35,9 +35,24 @@ class AnsweringServer:
 
     def answers(self, examples: Sequence[Prompt], n: int, seed: int) -> list[list[Completion]]:
         """n answers to each prompt; RefusedError says why there are none."""
-        with ThreadPoolExecutor(len(examples)) as threads:
-            seeds = [derived_seed(seed, number) % 2**31 for number in range(len(examples))]
-            return [*threads.map(partial(self._of_prompt, n), examples, seeds)]
+        drawn: list[list[Completion]] = [[] for _ in examples]
+        errors: list[BaseException] = []
+
+        def answer(number: int) -> None:
+            try:
+                drawn[number] = self._of_prompt(n, examples[number], derived_seed(seed, number) % 2**31)
+            except BaseException as error:
+                errors.append(error)
+
+        # Daemons: an interruption does not wait for a slow server.
+        threads = [Thread(target=answer, args=(number,), daemon=True) for number in range(len(examples))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+        return drawn
 
     def _of_prompt(self, n: int, example: Prompt, seed: int) -> list[Completion]:
         chat, sampling = self.recipe.model.chat, self.recipe.sampling
@@ -50,9 +65,21 @@ class AnsweringServer:
         while len(answers) < n:
             fields |= {"n": n - len(answers), "seed": seed + len(answers)}
             for choice in self._choices("chat/completions" if chat else "completions", fields):
-                text = (choice["message"]["content"] if chat else choice["text"]) or ""
-                answers.append(Completion(text, (), choice.get("finish_reason") == "stop"))
+                answers.append(self._completion(choice, chat))
         return answers[:n]
+
+    def _completion(self, choice: Any, chat: bool) -> Completion:
+        """The answer of one choice; RefusedError unless that is text, or nothing because it was cut off."""
+        try:
+            text = choice["message"]["content"] if chat else choice["text"]
+            ended = choice.get("finish_reason")
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self._refused(f"a choice without text: {_shown(choice)}") from error
+        if text is None and ended == "length":
+            text = ""
+        if not isinstance(text, str):
+            raise self._refused(f"an answer that is no text: {_shown(choice)}")
+        return Completion(text, (), ended == "stop")
 
     def _choices(self, path: str, fields: dict[str, Any]) -> list[Any]:
         """The choices of a reply, one at least."""
@@ -60,18 +87,35 @@ class AnsweringServer:
         headers = {"Content-Type": "application/json"}
         try:
             request = Request(f"{base}/v1/{path}", json.dumps(fields).encode(), headers)
-            with urlopen(request, timeout=_SECONDS) as reply:
-                choices = json.load(reply)["choices"]
-            if not choices:
-                raise ValueError("a reply without choices")
+            received = json.loads(_read(request))
+            choices = received.get("choices") if isinstance(received, dict) else None
+            if not isinstance(choices, list) or not choices:
+                raise ValueError(f"a reply without choices: {_shown(received)}")
         except HTTPError as error:
             with error:
                 reason = error.read().decode(errors="replace")[:_SHOWN]
             raise self._refused(f"{error.code} {error.reason}: {reason}") from error
-        except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
+        except (OSError, HTTPException, ValueError, RecursionError) as error:
             raise self._refused(f"{type(error).__name__}: {error}") from error
         return list(choices)
 
     def _refused(self, reason: str) -> RefusedError:
         note = "finished batches of prompts are kept, and the same command goes on from there"
         return RefusedError(f"server={self.url!r} gave no answers: {reason}; {note}")
+
+
+def _read(request: Request) -> bytes:
+    """The body of a reply; TimeoutError if it takes longer than _SECONDS as a whole."""
+    deadline, parts = monotonic() + _SECONDS, []
+    with urlopen(request, timeout=_SECONDS) as reply:
+        while part := reply.read1(1 << 16):
+            parts.append(part)
+            if monotonic() > deadline:
+                raise TimeoutError(f"a reply that took longer than {_SECONDS:g} s")
+    return b"".join(parts)
+
+
+def _shown(value: Any) -> str:
+    """The beginning of a reply, for a message."""
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

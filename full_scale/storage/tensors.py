@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,30 @@ def hash_files(paths: Iterable[Path]) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def database_hashes(references: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The sha256 of every database that references name under "database", by the name of its file.
+
+    Raises:
+        RefusedError: If a database is missing.
+    """
+    places = {str(reference["database"]) for reference in references if reference.get("database")}
+    hashes: dict[str, str] = {}
+    for place in sorted(places):
+        path = Path(place)
+        if not path.is_file():
+            raise RefusedError(f"there is no database {path}: its answers cannot be judged")
+        stat = path.stat()
+        digest = _file_hash(path, stat.st_size, stat.st_mtime_ns)
+        earlier = hashes.get(path.name)
+        hashes[path.name] = digest if earlier is None else hash_values([earlier, digest])
+    return hashes
+
+
+@lru_cache(maxsize=4096)
+def _file_hash(path: Path, size: int, changed: int) -> str:
+    return hash_files([path])
 
 
 def hash_values(values: Any, tensors: Iterable[Tensor] = ()) -> str:

@@ -12,7 +12,9 @@ from dph_theory.support.errors import RefusedError, argument_error
 
 # Outcomes of a failed verifier, with a default detail.
 FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
+UNREADABLE = "unreadable"  # Outcome without a comparison, because the database cannot be read.
 VERDICT = "verifier"  # Name of the reward that is correctness.
+_SHOWN = 5  # Maximal number of listed values that are neither 0 nor 1.
 RESERVED = ("train", "rehearsed", "explored")
 """Set names reserved for training: an evaluation set of a task may not have one."""
 
@@ -39,6 +41,8 @@ class Score:
     style: str | None = None
     detail: str = field(default="", compare=False)
     """Detail of a verifier's failure: its exception, or its time limit."""
+    value: float | None = field(default=None, compare=False)
+    """A number that the verifier returned and that is neither 0 nor 1: a reward, without its threshold."""
 
 
 @runtime_checkable
@@ -122,15 +126,30 @@ def repeated_prompts(task: Task) -> list[str]:
 
 
 class VerifierError(RefusedError):
-    """A verifier failed on all answers, so that its zeros do not measure the model."""
+    """A verifier could not judge, so that its zeros do not measure the model."""
+
+
+class RewardWithoutThresholdError(VerifierError):
+    """A verifier returns numbers other than 0 and 1, without the threshold of a correct answer."""
 
 
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-    """Scores of the verifier; VerifierError with its exception if it failed on every answer to all prompts.
+    """The verifier's scores of (example, completion) pairs.
 
-    Failures on a single prompt may come from its data, and are outcomes.
+    Raises:
+        VerifierError: If a database cannot be read, or if the verifier failed on every answer to several
+            prompts. Failures on a single prompt may come from its data, and are outcomes.
+        RewardWithoutThresholdError: If it returned numbers other than 0 and 1.
     """
     scores = verifier(examples, completions)
+    for score in scores:
+        if score.outcome == UNREADABLE:
+            raise VerifierError(f"the verifier cannot judge, and nothing is counted: {score.detail}")
+    if rewards := Counter(score.value for score in scores if score.value is not None):
+        listed = ", ".join(f"{value:g} ({times} times)" for value, times in rewards.most_common(_SHOWN))
+        way = f"name the least reward of a correct answer, as in --correct-from {max(rewards):g}"
+        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1; {way}"
+        raise RewardWithoutThresholdError(f"{text} (task.options.own.correct_from in a recipe)")
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores

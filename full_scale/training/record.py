@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dph_theory.support.checking import build
+from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
-from dph_theory.support.record import read_record, record
+from dph_theory.support.record import flat, from_json, read_record, record
+
+from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
+_FREE = ("sampling.batch_size", "sampling.batch_tokens", "sampling.backend", "sampling.vllm_memory")
+"""Settings in which an evaluation may differ from its training, because they change no probability."""
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 
 
@@ -28,13 +34,26 @@ class TrainingRecord:
     steps: int
     seconds: float | None  # Wall-clock time, all starts together.
     findings: Sequence[str]
-    initial_hash: str  # Which weights it began from.
+    initial_hash: str
+    """Hash of the model that training began from."""
+    trained_hash: str
+    """Hash of the model that training wrote."""
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":
         """Read a record; ValueError describes its fault, RefusedError that there is none."""
         stored = read_record(path, KIND, "dph train --config ...")
-        return cls(config=stored["config"], findings=stored["findings"], **stored["results"])
+        described = {name: stored[name] for name in ("config", "findings")}
+        return from_json(cls, {**stored["results"], **described})
+
+    def require_recipe(self, recipe: Recipe) -> None:
+        """Raise ValueError unless the recipe, without evaluation and batch sizes, is that of the training."""
+        stored, given = flat(build(Recipe, self.config, "").as_dict()), flat(recipe.as_dict())
+        for key in sorted({*stored, *given}):
+            free = key.startswith("evaluate.") or key in _FREE
+            if not free and stored.get(key) != given.get(key):
+                allowed = f"{stored.get(key)!r}, with which {self.run} was trained"
+                raise argument_error(key, given.get(key), allowed)
 
     def write(self, path: Path) -> None:
         """Store the record atomically, with the versions of the libraries."""

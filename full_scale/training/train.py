@@ -14,7 +14,14 @@ from dph_theory.support.progress import NotedProgress, silent
 from dph_theory.support.record import flat
 
 from ..models.generation import prompt_of
-from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config
+from ..models.load import (
+    ModelHashes,
+    declared_stop_tokens,
+    load_tokenizer,
+    load_trainable,
+    lora_config,
+    model_hash,
+)
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
@@ -58,7 +65,8 @@ def train(
     trainer.add_callback(StepReport(progress or silent))
     trainer.train(resume_from_checkpoint=True)
     export(trainer, folders.model, recipe.model.dtype)
-    record = _record(trainer, recipe, presampling, hashes)
+    trained_hash = model_hash(folders.model, {recipe.model.path: hashes.model})
+    record = _record(trainer, recipe, presampling, hashes, trained_hash)
     if trainer.accelerator.is_main_process:
         record.write(folders.training)
         write_card(folders)
@@ -118,7 +126,7 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
 
 
 def _record(
-    trainer: OnlineTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
+    trainer: OnlineTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes, trained_hash: str
 ) -> TrainingRecord:
     trained = presampling.trained(recipe.method.prompts)
     name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
@@ -126,6 +134,7 @@ def _record(
         config=recipe.as_dict(),
         run=Folders.of_recipe(recipe).run,
         initial_hash=hashes.model,
+        trained_hash=trained_hash,
         method=name,
         arguments=dict(trainer.arguments),
         log=log,

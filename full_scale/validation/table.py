@@ -93,7 +93,8 @@ class MethodDifference:
     def cells(self) -> tuple[str, ...]:
         """The row of a table."""
         signs = {0: "", 1: "higher", -1: "lower"}
-        numbers = (f"{self.value:+.3f}", f"{self.margin:.3f}")
+        margin = f"{self.margin:.3f}" if math.isfinite(self.margin) else "one seed"
+        numbers = (f"{self.value:+.3f}", margin)
         methods = f"{self.after} - {self.before}"
         return (self.measure, methods, *numbers, signs[self.expected], signs[self.sign])
 

@@ -68,11 +68,11 @@ def judged_line(
 def decide(gap: MeanEstimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:
     """The judgement of a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
 
-    Inconsistent: the gap violates the relation by more than its margin. Consistent: it does not, and the
-    margin is at most `resolution`, or the gap clears the margin on the good side of `>=`. Otherwise the
-    samples are not enough. `tests` > 1 where the gap is the worst of that many.
+    The margin is at least ROUNDING. Inconsistent: the gap violates the relation by more than its margin.
+    Consistent: it does not, and the margin is at most `resolution`, or the gap clears the margin on the
+    good side of `>=`. Otherwise the samples are not enough. `tests` > 1 if the gap is the worst of that many.
     """
-    margin = gap.margin(tests)
+    margin = max(gap.margin(tests), ROUNDING)
     if math.isnan(gap.value) or math.isinf(margin):
         return Judgement.UNDECIDED
     if gap.value < -margin or (relation == "==" and gap.value > margin):

@@ -1,5 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from support.rule_task import ruled_recipe, ruled_task
@@ -10,6 +11,7 @@ from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import silent
 from full_scale.evaluation.record import Evaluation, ModelHash
+from full_scale.models.load import ModelHashes
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import TaskConfig
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
@@ -103,7 +105,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
     presample_stage(recipe, silent)
     folders = Folders.of_recipe(recipe)
     folders.training.parent.mkdir(parents=True)
-    made = TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h")
+    made = TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h", "t")
     made.write(folders.training)
 
     def evaluate(recipe, task, model, *, folders, **shared):
@@ -115,7 +117,10 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
             write_json(folders.evaluation, {})
         return Evaluation(folders.run, ModelHash("h"), {}, ModelHash("h"))
 
-    for name, stands in (("evaluate", evaluate), ("load_trained", lambda *given: None)):
+    for name, stands in (
+        ("evaluate", evaluate),
+        ("load_trained", lambda *given: SimpleNamespace(hashes=ModelHashes("t", "t"))),
+    ):
         monkeypatch.setattr(full_scale.stages, name, stands)
     monkeypatch.setattr("full_scale.training.card.write_card", lambda folders: None)
     with ThreadPoolExecutor() as others:

@@ -145,7 +145,7 @@ class Simulated:
         if change is not None:
             change(run)
         known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
-        known |= {"run": "run-seed0", "method": self.method["name"], "initial_hash": "0"}
+        known |= {"run": "run-seed0", "method": self.method["name"], "initial_hash": "0", "trained_hash": "1"}
         config = {"method": self.method, "train": self.train, "presample": {"k": 8, **self.presample}}
         recipe = build(Recipe, config, "")
         given = known | self.training

@@ -127,7 +127,7 @@ class Checkpoint:
     step: int
     held_out: Answered
     trained: Answered
-    """On the explored prompts, by true verdicts."""
+    """On the explored prompts, by the verifier that does not err."""
     kl: float
     """Mean over held-out texts of the estimated KL(policy || base), in nats."""
     excess_kl: float

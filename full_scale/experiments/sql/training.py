@@ -131,7 +131,7 @@ def conduct(run: SqlRun, folder: Path, base: MeasuredBase) -> FinishedSqlRun:
 
 
 class ErringVerifier:
-    """A verifier whose verdicts are flipped at the rates of a run, by random numbers of the run's seed."""
+    """A verifier that errs at the rates of a run, by random numbers of the seed of the run."""
 
     def __init__(self, verifier: Verifier, run: SqlRun) -> None:
         self.verifier, self.rates = verifier, (run.false_positives, run.false_negatives)

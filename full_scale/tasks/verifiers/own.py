@@ -1,17 +1,23 @@
-"""A user's own functions as verifiers and rewards: of (answer, reference), or in TRL's form of a reward."""
+"""A user's own functions as verifiers and rewards: of (answer, reference), or in the form of TRL or verl.
 
+A reward of TRL takes `completions`, one of verl `solution_str` and `ground_truth`; both may be asynchronous.
+"""
+
+import asyncio
 import inspect
 import math
+import numbers
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from dph_theory.support.errors import argument_error
+from dph_theory.support.user_code import imported
 
 from ..protocol import Prompt, is_verdict, own_modules, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
-from .worker import JudgeOutcome, imported
+from .worker import JudgeOutcome
 
 JUDGE = f"{__name__}:judge"
 _TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", "verifier")
@@ -30,7 +36,7 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
         source = source_of(*own_modules(module), getattr(function, "__module__", ""))
         batched = "completions" in inspect.signature(function).parameters
         return {"outcome": JudgeOutcome.CORRECT, "source": source, "batched": batched}
-    verdict = _reward(function, job) if "prompt" in job else function(job["answer"], job["reference"])
+    verdict = _returned(function, job)
     if job["scored"]:
         if not math.isfinite(verdict):
             raise ValueError(f"{job['function']} returned {verdict}")
@@ -38,17 +44,56 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     if job["least"] is not None:
         verdict = verdict >= job["least"]
     if not is_verdict(verdict):
-        raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
+        reply = {
+            "outcome": JudgeOutcome.CRASH,
+            "detail": f"{job['function']} returned {verdict!r}, not true or false",
+        }
+        return reply | ({"value": float(verdict)} if _is_number(verdict) else {})
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
 
 
-def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:
-    """Reward of one answer by a function of lists: text for text, messages for a conversation."""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value)
+
+
+def _returned(function: Callable[..., Any], job: dict[str, Any]) -> Any:
+    """Result of a function for one answer, in the function's own calling convention; awaited if async."""
+    parameters, answer, reference = inspect.signature(function).parameters, job["answer"], job["reference"]
+    if "prompt" in job:
+        result = function(**_trl_columns(job))
+    elif {"solution_str", "ground_truth"} <= parameters.keys():
+        result = function(**_verl_arguments(answer, reference))
+    else:
+        result = function(answer, reference)
+    if inspect.isawaitable(result):
+        result = asyncio.run(_awaited(result))
+    if "prompt" in job:
+        (result,) = result
+    # A score of verl may come with values to be logged.
+    return result["score"] if isinstance(result, Mapping) and "score" in result else result
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
+def _trl_columns(job: dict[str, Any]) -> dict[str, Any]:
+    """Columns of one entry as TRL passes them: text for a text, messages for a conversation."""
     prompt, answer = job["prompt"], job["answer"]
     completion = answer if isinstance(prompt, str) else [{"role": "assistant", "content": answer}]
     columns = {name: [value] for name, value in job["reference"].items() if name not in _TRL_OWN}
-    (reward,) = function(prompts=[prompt], completions=[completion], **columns)
-    return reward
+    return {"prompts": [prompt], "completions": [completion], **columns}
+
+
+def _verl_arguments(answer: str, reference: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of verl's compute_score, from the columns of its data, or from `answer`."""
+    rule = reference.get("reward_model")
+    truths = [reference, rule if isinstance(rule, Mapping) else {}]
+    truth = next((columns["ground_truth"] for columns in truths if "ground_truth" in columns), None)
+    if truth is None:
+        truth = reference["answer"]
+    more = {"data_source": reference.get("data_source", ""), "extra_info": reference.get("extra_info") or {}}
+    return {"solution_str": answer, "ground_truth": truth, **more}
 
 
 @lru_cache(maxsize=8)
@@ -108,11 +153,12 @@ class _OwnFunction:
 class OwnVerifier(_OwnFunction, PooledVerifier):
     """Reward by a function of (answer, reference) that returns true or false, in worker processes.
 
-    A reward function in TRL's form, with a parameter `completions`, also works: 1 is correct and 0 is not, or
-    with `correct_from` a reward of at least that. `seconds` (of computing) bounds each answer, `memory`
-    (bytes) each worker, `write` (bytes) each file that it writes; `environment` names the variables it sees
-    beside PATH, HOME and LANG. An exception or another result is a `crash`. Raises ValueError if the function
-    is not found, or a name is not set.
+    A reward function in TRL's form, with a parameter `completions`, or in verl's, with `solution_str` and
+    `ground_truth`, also works: 1 is correct and 0 is not, or with `correct_from` a reward of at least that.
+    Another number is the score's `value`, for which `judged` asks for the threshold. `seconds` (of computing)
+    bounds each answer, `memory` (bytes) each worker, `write` (bytes) each file that it writes; `environment`
+    names the variables it sees beside PATH, HOME and LANG. An exception or another result is a `crash`.
+    Raises ValueError if the function is not found, or a name is not set.
     """
 
     option = "verifier"

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -32,6 +33,12 @@ GRACE_SECONDS, PATIENCE = 2.0, 10.0
 """The wall time after which the parent kills what the kernel's own clock did not: so many times a job's
 limit, and so much besides. The limit is one of computing: no answer is to be judged by a machine's load."""
 
+_START = (
+    "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
+    "from full_scale.tasks.verifiers.worker import main; main(*sys.argv[1:])"
+)
+"""The program of a worker, whose first argument are the folders to import from."""
+_LIBRARY = frozenset(map(sysconfig.get_path, ("stdlib", "platstdlib")))
 _PASSED_ON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
 """What of the environment a Python may need to start."""
 
@@ -60,10 +67,11 @@ class Worker:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self.socket, theirs = socket.socketpair()
         self._replies = self.socket.makefile("rb")
+        # The standard library comes first, and the working folder only for a user's own judge, which adds it:
+        # a file json.py that lies there is no part of a judge.
+        paths = [str(Path(path).resolve()) for path in sys.path if path]
         command = [
-            "-B",
-            "-m",
-            "full_scale.tasks.verifiers.worker",
+            *("-B", "-P", "-c", _START, json.dumps([path for path in paths if path not in _LIBRARY])),
             judge,
             str(limits.memory),
             str(limits.seconds),
@@ -73,7 +81,6 @@ class Worker:
         # Of the environment it sees where to import from, nothing secret, and what is named.
         names = (*_PASSED_ON, *limits.environment)
         environment = {key: os.environ[key] for key in names if key in os.environ}
-        environment["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
         # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
         # own, so that an interrupt at the keyboard is the parent's to handle.
         with theirs:
@@ -267,7 +274,7 @@ class PooledVerifier(AbstractContextManager["PooledVerifier"]):
     def _score(self, job: Job, reply: Reply) -> Score:
         outcome = JudgeOutcome(reply["outcome"])
         detail = printable(str(reply.get("detail", "")))
-        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail)
+        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail, reply.get("value"))
 
     @property
     def bound(self) -> dict[str, Any]:

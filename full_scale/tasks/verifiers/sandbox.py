@@ -36,6 +36,17 @@ _OUTCOMES = {
     "SQLITE_INTERRUPT": JudgeOutcome.TIMEOUT,
     "SQLITE_NOMEM": JudgeOutcome.MEMORY,
     "SQLITE_TOOBIG": JudgeOutcome.MEMORY,
+    **dict.fromkeys(
+        (
+            "SQLITE_CANTOPEN",
+            "SQLITE_NOTADB",
+            "SQLITE_CORRUPT",
+            "SQLITE_IOERR",
+            "SQLITE_BUSY",
+            "SQLITE_LOCKED",
+        ),
+        JudgeOutcome.UNREADABLE,
+    ),
 }
 
 Rows = list[tuple[Any, ...]]
@@ -64,13 +75,17 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
     """Run one statement that only reads.
 
     Outcomes beside `ran`: `forbidden` (a statement that writes, attaches, sets a pragma, opens a transaction,
-    or loads or makes a virtual table), `timeout`, `memory`, `too_many_rows`, and `error` for a refusal by
-    SQLite, for more or less than one statement, and for a missing or corrupt database. The bound on memory
-    then applies to all of SQLite in this process.
+    or loads or makes a virtual table), `timeout`, `memory`, `too_many_rows`, `error` for a refusal by SQLite
+    and for more or less than one statement, and `unreadable` for a database that is missing, corrupt or in
+    the middle of a change. The bound on memory then applies to all of SQLite in this process.
     """
     guard = _Guard(limits.seconds)
     try:
-        with contextlib.closing(connect(database)) as connection:
+        opened = connect(database)
+    except (sqlite3.Error, OSError) as error:
+        return Ran(None, JudgeOutcome.UNREADABLE, str(error))
+    try:
+        with contextlib.closing(opened) as connection:
             connection.execute(f"PRAGMA hard_heap_limit = {limits.memory}")
             guard.watch(connection)
             cursor = connection.execute(query)
@@ -81,7 +96,7 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
         return Ran(None, JudgeOutcome.MEMORY)
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
         # sqlite3.Warning: more than one statement; ValueError: a null character, or half a surrogate pair.
-        name = getattr(error, "sqlite_errorname", "")
+        name = "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
         return Ran(
             None,
             JudgeOutcome.FORBIDDEN if guard.denied else _OUTCOMES.get(name, JudgeOutcome.ERROR),

@@ -179,17 +179,25 @@ _GOLD = GoldCache(cells=2_000_000)
 def judge(job: dict[str, Any]) -> dict[str, str]:
     """Outcome of a predicted `query` on a `database` against the `gold` one.
 
-    `correct`, `wrong`, the outcome of `sandbox.run` for the predicted query, or `gold_error` if the gold
-    query cannot be run: an error of the data, after which the prediction is not run.
+    `correct`, `wrong`, the outcome of `sandbox.run` for the predicted query, `unreadable` if the database
+    cannot be read, or `gold_error` if the gold query cannot be run: an error of the data, after which the
+    prediction is not run.
     """
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
     gold_query, query = job["gold"], job["query"]
     if job["match"] == "test-suite":
         gold_query, query = without_distinct(gold_query), without_distinct(query)
     gold = _GOLD.get(_identity(database, gold_query, limits), lambda: run(database, gold_query, limits))
+    if gold.outcome == JudgeOutcome.UNREADABLE:
+        return {"outcome": JudgeOutcome.UNREADABLE, "detail": f"{database}: {gold.detail}"}
     if gold.rows is None:
         return {"outcome": JudgeOutcome.GOLD_ERROR, "detail": f"{gold.outcome}: {gold.detail}"}
     predicted = run(database, query, limits)
+    if predicted.outcome == JudgeOutcome.UNREADABLE:
+        # It is the database's fault only if the gold query fails in the same way now.
+        again = run(database, gold_query, limits).outcome
+        outcome = again if again == JudgeOutcome.UNREADABLE else JudgeOutcome.ERROR
+        return {"outcome": outcome, "detail": f"{database}: {predicted.detail}"}
     if predicted.rows is None:
         return {"outcome": predicted.outcome, "detail": predicted.detail}
     same = _same(job["match"], job["gold"], gold.rows, predicted.rows)

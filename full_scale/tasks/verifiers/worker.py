@@ -1,11 +1,10 @@
 """Worker process: one job per input line, one reply per output line, under limits that the kernel enforces.
 
-`python -m full_scale.tasks.verifiers.worker module:function memory seconds [write [module]]`. It is started
-as a separate program and never forked, because the parent may have threads, locks and a GPU.
+A worker (`main`) is a program of its own and never forked: the parent may hold threads, locks and a GPU.
 """
 
 import errno
-import importlib.util
+import importlib
 import json
 import os
 import resource
@@ -15,9 +14,9 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO
+
+from dph_theory.support.user_code import imported
 
 LONGEST_DETAIL = 300
 """Maximal characters of an error's text in a reply, so that a reply is one write."""
@@ -38,8 +37,12 @@ class JudgeOutcome(StrEnum):
     TIMEOUT = "timeout"
     MEMORY = "memory"
     TOO_MANY_ROWS = "too_many_rows"
-    CRASH = "crash"  # The worker process died.
-    GOLD_ERROR = "gold_error"  # The reference itself cannot be judged: an error of the data.
+    CRASH = "crash"
+    """The worker process died."""
+    GOLD_ERROR = "gold_error"
+    """The reference itself cannot be judged: an error of the data."""
+    UNREADABLE = "unreadable"
+    """The database cannot be opened or read: nothing was judged."""
 
 
 def restrict(memory: int, write: int = 0) -> None:
@@ -91,23 +94,6 @@ def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
         os.write(replies, b"%b %b" % (number, reply))
 
 
-def imported(name: str) -> ModuleType:
-    """Import a module by its name, or by its file NAME.py, which may import modules beside it."""
-    if not name.endswith(".py"):
-        return importlib.import_module(name)
-    path = Path(name).resolve()
-    own = f"_own_{path.stem}"
-    if own not in sys.modules:
-        spec = importlib.util.spec_from_file_location(own, path)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{path} is no Python file")
-        sys.path.insert(0, str(path.parent))
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[own] = module
-    return sys.modules[own]
-
-
 def main(target: str, memory: str, seconds: str, write: str = "0", first: str = "") -> None:
     """Load the judge and the module that it needs first, apply the limits, report ready, and serve."""
     # Replies have their own descriptor, so that a library's output does not mix with them.
@@ -124,7 +110,3 @@ def main(target: str, memory: str, seconds: str, write: str = "0", first: str = 
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     serve(judge, float(seconds), sys.stdin.buffer, replies)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -24,9 +24,13 @@ from dph_theory.stationary import group_objective, group_weight
         (forms.sample_deviation, 3, "a prompt weighs 1.155 at every pass rate V"),
         (lambda r: 0 * r, 8, "It maximises nothing"),
         (lambda r: forms.leave_one_out(r) + 0.5 * forms.pkpo(r), 8, "It maximises V + 0.5 pass@4"),
-        (lambda r: (r - r.mean()) / r.std(), 8, "NOT FINITE in groups with 0, 8 correct"),
-        (forms.batch_normalised, 4, "at G = 4: It COUPLES the groups of a batch: what a prompt weighs"),
-        (forms.batch_normalised, 4, "a prompt weighs, in a group alone, "),
+        (
+            lambda r: (r - r.mean(1, keepdim=True)) / r.std(1, keepdim=True),
+            8,
+            "NOT FINITE in groups with 0, 8",
+        ),
+        (forms.batch_normalised, 4, "at G = 4: It DEPENDS ON THE BATCH: a prompt's weight"),
+        (forms.batch_normalised, 4, "Beside prompts of all pass rates a prompt weighs 2 at V = .01, "),
         (lambda r: r.astype(float) - r.mean(-1, keepdims=True), 8, "It maximises 0.875 V"),
     ],
 )
@@ -47,29 +51,18 @@ def test_the_ends_of_a_group_and_a_dropped_one_are_reported():
     assert report.maximises == ()
 
 
-@pytest.mark.parametrize(
-    ("advantage", "dropped", "least", "most"),
-    [
-        (forms.mean_of_all, False, 1, 1.02),
-        (forms.sample_deviation, False, 9.98, 9.99),
-        (forms.over_the_mean, False, 9.99, 10),
-        (forms.mean_of_all, True, 9.9, 10),
-        (lambda r: 0 * r, False, 10 - 1e-9, 10 + 1e-9),
-    ],
-)
-def test_how_many_shared_strategies_an_advantage_retains(advantage, dropped, least, most):
-    """Of ten, in groups of eight; where equal groups are dropped, rare successes weigh more."""
-    report = audit_advantage(advantage, group_size=8, drops_equal_groups=dropped)
-    assert least <= report.retains <= most
-    assert f"it retains {report.retains:.3g}." in report.verdict
-
-
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4, 0.03])
 @pytest.mark.parametrize(
     ("scale", "objective"),
     [
-        (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample std + {:g})"),
-        (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population std + {:g})"),
+        (
+            lambda r: r.std(dim=-1, keepdim=True),
+            "GRPO's objective, about 2 arcsin(sqrt V) (sample std + {:g})",
+        ),
+        (
+            lambda r: r.std(dim=-1, keepdim=True, correction=0),
+            "GRPO's objective, about 2 arcsin(sqrt V) (population std + {:g})",
+        ),
         (lambda r: r.mean(dim=-1, keepdim=True), "log V truncated at order 7 (mean + {:g})"),
     ],
 )
@@ -133,7 +126,7 @@ def test_what_fails_is_said():
     for advantage, size, words in (
         (lambda r: 1 / 0, 4, "raised ZeroDivisionError"),
         (lambda r: r.sum(-1), 4, "as many are needed"),
-        (forms.rank_bonus, 20, "places of a group"),
+        (forms.rank_bonus, 20, "places in a group"),
         # Reported is the error of the code as it is called first, with tensors.
         (
             lambda r: r.mean(dtype="no such type"),
@@ -177,3 +170,71 @@ def test_a_deviation_that_rounding_leaves_is_a_spike():
     assert "It SPIKES to" in before.verdict
     assert after.spike is None
     assert "SPIKES" not in after.verdict
+
+
+def leave_one_out_over_the_others_std(r, epsilon=1e-6):
+    """Where the others agree it divides by the epsilon alone."""
+    count = r.shape[1] - 1
+    mean = (r.sum(1, keepdim=True) - r) / count
+    squares = ((r**2).sum(1, keepdim=True) - r**2) / count
+    return (r - mean) / ((squares - mean**2).clamp(min=0).sqrt() + epsilon)
+
+
+@pytest.mark.parametrize("size", [8, 80])
+def test_a_division_by_almost_zero_is_a_spike_at_any_size(size):
+    verdict = audit_advantage(leave_one_out_over_the_others_std, group_size=size).verdict
+    assert f"It SPIKES to 1e+06 with 1 of {size} correct: it divides by almost zero." in verdict
+    assert "SPIKES" not in audit_advantage(forms.over_the_mean, group_size=size).verdict
+
+
+def of_the_batch(r):
+    """REINFORCE++: the whole batch's mean and std."""
+    return (r - r.mean()) / (r.std() + 1e-8)
+
+
+def over_the_batch_std(r):
+    return (r - r.mean(1, keepdim=True)) / (r.std() + 1e-9)
+
+
+def live_groups(r):
+    """GRPO, scaled up by the share of groups whose rewards differ."""
+    live = (r.amax(1) > r.amin(1)).double().sum().clamp(min=1)
+    return forms.sample_deviation(r, epsilon=1e-4) * len(r) / live
+
+
+@pytest.mark.parametrize(
+    ("advantage", "weights", "hard", "ends"),
+    [
+        # One over the std of all rewards: 0.5 for pass rates spread over (0, 1), 0.3 over (0, .2).
+        (of_the_batch, (2.0, 2.0, 2.0), 10 / 3, 1.0),
+        (over_the_batch_std, (1.75, 1.75, 1.75), 0.875 * 10 / 3, 0.0),
+        # With 8 answers 1/64 of the prompts' rates spread over (0, 1) give 2/9 of equal groups.
+        (live_groups, (2.41 * 9 / 7, 1.71 * 9 / 7, 2.41 * 9 / 7), None, 0.0),
+    ],
+)
+def test_an_advantage_of_a_batch_is_audited_in_a_batch_of_other_prompts(advantage, weights, hard, ends):
+    report = audit_advantage(advantage, group_size=8)
+    assert report.couples_groups
+    assert [report.weight[i] for i in (0, 3, -1)] == pytest.approx(weights, rel=0.03)
+    assert hard is None or report.other_batches["hard"][3] == pytest.approx(hard, rel=0.05)
+    assert report.other_batches["hard"][3] > 1.3 * report.weight[3]
+    assert (report.all_right, report.all_wrong) == pytest.approx((ends, -ends), abs=0.05)
+    assert report.maximises == report.objective == ()
+    assert "It DEPENDS ON THE BATCH" in report.verdict
+    assert ("give nothing" in report.verdict) == (ends == 0)
+    if advantage is live_groups:
+        assert "but differs where a batch has several groups" in report.verdict
+
+
+def test_its_weight_is_that_of_a_simulated_batch():
+    """Without the table: the mean advantage of a correct answer to one prompt minus an incorrect one."""
+    rng, right, wrong = np.random.default_rng(1), [], []
+    for _ in range(400):
+        rates = rng.random(64)
+        rates[0] = 0.3
+        rewards = (rng.random((64, 8)) < rates[:, None]).astype(float)
+        advantages = of_the_batch(torch.as_tensor(rewards)).numpy()[0]
+        right += advantages[rewards[0] > 0].tolist()
+        wrong += advantages[rewards[0] == 0].tolist()
+    simulated = np.mean(right) - np.mean(wrong)
+    assert float(tabulate(of_the_batch, 8).weight(0.3)) == pytest.approx(simulated, rel=0.02)

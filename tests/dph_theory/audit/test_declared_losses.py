@@ -134,7 +134,7 @@ SEQUENCE, NONE = f"{TRL}grpo, importance_sampling_level=sequence)", "is none of 
         (loss(cispo(2.5)), f"{NONE}; nearest is CISPO {TRL}cispo, epsilon_high=5), but it differs"),
         (loss(lambda r, a, *_: clip(r, a, 0.9, 1.1), answers), f"{GRPO}), but clipped to 0.9 and 1.1;"),
         (loss(lambda r, a, *_: clip(r, a) / 4), f"{DAPO}), like".replace("DAPO", "0.25 times DAPO", 1)),
-        (loss(lambda r, a, *_: -clip(r, a)), f"{DAPO}), like".replace("DAPO", "-1 times DAPO", 1)),
+        (loss(lambda r, a, *_: -clip(r, a)), f"{DAPO}), like".replace("DAPO", "the reverse of DAPO", 1)),
         (of_answers, f"{GRPO}), but of the product of an answer's ratios, clipped to 0.8 and 1.2;"),
         (loss(lambda r, a, *_: clip(r, a), everything),
          f"{DR_GRPO}, max_completion_length=4), but it differs in batches of several answers"),
@@ -165,3 +165,36 @@ def test_a_clip_of_answers_is_told_in_terms_of_their_product_not_of_two_tokens()
     report = audit(of_answers, samples="old_policy")
     assert report.limits[0].words == "the product over an answer of the ratio pi/old is between 0.8 and 1.2"
     assert "product of pi/old >= 1.2 if A > 0" in dict(report.rows())["zero gradient at"]
+
+
+def weighed(down, up=1.0):
+    """The ordinary clipped loss with the two signs of advantages weighed apart."""
+    return loss(lambda r, a, *_: clip(r, a) * torch.where(a > 0, up, down))
+
+
+def documented_sapo(r, a, *_):
+    """Without the division by the temperature: 1/4 of SAPO's slope where A > 0, 1.05/4 where A < 0."""
+    return torch.sigmoid(torch.where(a > 0, 1.0, 1.05) * (r - 1)) * a
+
+
+@pytest.mark.parametrize(
+    ("policy_loss", "named"),
+    [
+        (weighed(0.5), f"{DAPO}), but tokens of A < 0 are weighed 0.5 times as much; on"),
+        (weighed(0.1), f"{DAPO}), but tokens of A < 0 are weighed 0.1 times as much; on"),
+        (weighed(0.0), f"{DAPO}), but tokens of A < 0 have no gradient; on"),
+        (weighed(-1.0), f"{DAPO}), but tokens of A < 0 are reversed; on"),
+        (weighed(-0.5), f"{DAPO}), but tokens of A < 0 are reversed and weighed 0.5 times as much; on"),
+        (weighed(1.0, up=0.0), f"{DAPO}), but tokens of A > 0 have no gradient; on"),
+        (weighed(1.0, up=0.1), "is 0.1 times DAPO as TRL"),
+        (weighed(1.0, up=0.1), "but tokens of A < 0 are weighed 10 times as much; on"),
+        (weighed(-1.0, up=-1.0), "is the reverse of DAPO as TRL"),
+        (loss(documented_sapo, answers), "is 0.25 times SAPO as TRL"),
+        (loss(documented_sapo, answers), "but tokens of A < 0 are weighed 1.05 times as much; on"),
+        (loss(lambda r, a, *_: clip(r, a * a.abs())), "it differs on policy, by the size of the advantage"),
+        (loss(lambda r, a, *_: clip(r, a.sign())), "it differs on policy, by the size of the advantage"),
+    ],
+)
+def test_one_scale_holds_for_all_advantages(policy_loss, named):
+    """A scale of its own for each sign would hide what a loss makes of the signs."""
+    assert named in declared_loss(Audited.from_function(policy_loss))

@@ -68,13 +68,13 @@ SHAPES = [
     shape("human_eval.jsonl", [{"task_id": i, "completion": "x", "result": "passed", "passed": bool(s)} for i, _, s in ALL], FOUR, "passed"),
     shape("qwen_math.jsonl", [{"idx": 0, "question": i, "answer": "4", "pred": X4, "score": [*map(bool, r)]} for i, r in ROWS], FOUR, "score"),
     shape("openr1.jsonl", [{"uuid": i, "problem": i, "generations": X4, "correctness_math_verify": [*map(bool, r)]} for i, r in ROWS], FOUR, "correctness_math_verify"),
-    shape("nemo.jsonl", [{"content": [{"role": "user", "content": i}], "rewards": float(s)} for i, _, s in ALL], FOUR, "rewards", "--id content.0.content"),
+    shape("nemo.jsonl", [{"content": [{"role": "user", "content": i}], "rewards": float(s)} for i, _, s in ALL], FOUR, "rewards", "--id content"),
     shape("nested.jsonl", [{"meta": {"name": i}, "grade": {"right": bool(s)}} for i, _, s in ALL], FOUR, "grade.right", "--id meta.name"),
 ]
 MANY = [harness(i, f, 4, **{"exact_match": 1.0, "pass@4": 1.0}) for i, _ in ROWS for f in ("first", "maj@4")]
 REFUSED = [
     *(("s.jsonl", MANY, words, column) for column, words in [("pass@4", "many together"), ("gold", "one of the columns"), ("exact_match,maj@4", "many together")]),
-    ("curve.csv", "k,pass@k\n1,0.3\n2,0.4\n", "no column says what is correct .columns: pass@k", None),
+    ("curve.csv", "k,pass@k\n1,0.3\n2,0.4\n", "no column names the prompt .columns: k, pass@k", None),
     ("means.json", {"score": 0.3, "metrics": {}, "htmls": [], "convos": []}, "no column names the prompt .columns: score", None),
     ("temperature.jsonl", [{"prompt": i, "completion": "x", "temperature": 1.0} for i, _ in ROWS], "no column says what is correct .columns: completion, temperature", None),
     ("indices.jsonl", [{"prompt": i, "completion": "x", "sample_idx": e % 2} for i, e, _ in ALL], "no column says what is correct", None),

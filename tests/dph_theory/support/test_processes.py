@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.processes import deferred, in_order, run_jobs
 from tests.support.process_jobs import divide, leave_mark, new_pages
 
@@ -138,3 +139,8 @@ def test_workers_end_with_the_process(tmp_path):
         assert running.stdout.readline() == "begun\n"
         running.kill()
         running.communicate(timeout=60)  # The output ends with the last process that holds it, a worker.
+
+
+def test_a_killed_worker_is_named_with_the_way_on():
+    with pytest.raises(RefusedError, match=r"a worker process was killed.* same command goes on"):
+        list(run_jobs(os._exit, [9]))

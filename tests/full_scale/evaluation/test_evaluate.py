@@ -138,7 +138,10 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
         ({"output": "nowhere"}, "run dph evaluate --base"),
         # Beside a base of other samples nothing can be compared, also under another name.
         ({"evaluate": EvaluateConfig(samples=8, k=(1,)), "name": "new"}, "evaluate.samples=8 .*: 4, as of"),
-        ({"sampling": SamplingConfig(temperature=0.5), "name": "new"}, "sampling.temperature=0.5 .*base"),
+        (
+            {"sampling": SamplingConfig(temperature=0.5, max_new_tokens=12), "name": "new"},
+            "sampling.temperature=0.5 .*base",
+        ),
     ],
 )
 def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):

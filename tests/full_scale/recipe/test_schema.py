@@ -120,6 +120,26 @@ def test_a_wrong_recipe_is_named(written, text, says):
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("method: {name: DPH-F}\nmethod: {eta: 0.1}", "the key 'method' stands twice"),
+        ("method: {eta: 0.1, eta: 0.2}", "the key 'eta' stands twice"),
+        ("3: {eta: 0.1}", "a key that is no text"),
+        ("2026-01-01: 1", "2026-01-01"),
+        ("extends: 5", "extends=5: |extends=5 "),
+        ("method: {name: DPH-F}\nmethods: {DPH-F: 5}", "methods.DPH-F=5"),
+        ("seed: -1", "seed=-1"),
+        ("seed: 4294967296", "seed=4294967296"),
+        ('name: "a\\nb"', "letters, digits"),
+        ("name: <img>", "letters, digits"),
+    ],
+)
+def test_a_recipe_that_could_be_read_two_ways_is_refused_by_name(written, text, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe(written("a.yaml", text))
+
+
+@pytest.mark.parametrize(
     "override", ["seed", "=3", "seed=[", "seed.x=3", "seed=x", "nothing=1", "method.etta=1"]
 )
 def test_a_wrong_override_is_named(written, override):
@@ -129,7 +149,17 @@ def test_a_wrong_override_is_named(written, override):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1e-6", 1e-6), ("2.5E+3", 2500.0), ("-1e2", -100.0), ("'1e2'", "1e2"), ("1_0", 10), ("e5", "e5")],
+    [
+        ("1e-6", 1e-6),
+        ("2.5E+3", 2500.0),
+        ("-1e2", -100.0),
+        ("'1e2'", "1e2"),
+        ("e5", "e5"),
+        ("010", 10),
+        ("0x1f", 31),
+        ("1:30", "1:30"),
+        ("no", "no"),
+    ],
 )
 def test_a_number_without_a_point_is_no_text(written, text, value):
     path = written("a.yaml", f"train: {{x: {text}}}")

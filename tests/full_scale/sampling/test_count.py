@@ -30,6 +30,18 @@ def begins(prompts, completions, bound, **columns):
 def shares(completions, **columns):
     return [len(set(text.split())) / 16 for text in completions]
 
+def two_points(completions, bound, **columns):
+    return [2.0 * (text < least) for text, least in zip(completions, bound)]
+
+async def awaited(completions, bound, **columns):
+    return [float(text < least) for text, least in zip(completions, bound)]
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    return {"score": float(solution_str < ground_truth), "acc": solution_str < ground_truth}
+
+async def compute_later(data_source, solution_str, ground_truth, extra_info=None):
+    return solution_str < ground_truth
+
 def is_long(answer, row):
     return len(answer.split()) > row["words"]
 """
@@ -94,6 +106,10 @@ def test_answers_are_those_of_the_one_sampler_and_counts_what_the_reward_says(mo
         ("exact", {}, lambda text, row: text == row["answer"]),
         ("regex", {}, lambda text, row: row["answer"] in text),
         ("rewards:is_long", {}, lambda text, row: len(text.split()) > 3),
+        ("rewards.py:two_points", {"correct_from": 2}, lambda text, row: text < "w5"),
+        ("rewards.py:awaited", {}, lambda text, row: text < "w5"),
+        ("rewards.py:compute_score", {}, lambda text, row: text < row["answer"]),
+        ("rewards.py:compute_later", {}, lambda text, row: text < row["answer"]),
         ("rewards.py:shares", {"correct_from": 0.25}, lambda text, row: len(set(text.split())) >= 4),
     ],
 )
@@ -210,7 +226,11 @@ def test_what_differs_from_a_count_there_is_is_refused(model, folder):
         ({"max_tokens": 64}, "max_tokens=64 is not allowed: at most 62"),
         (
             {"verifier": "rewards:shares"},
-            "the verifier failed on every one of 12 answers: .*not true or false",
+            r"the verifier returned .* times\).*: neither true nor false, 0 nor 1; .*--correct-from",
+        ),
+        (
+            {"verifier": "rewards:two_points"},
+            r"returned 2 \(\d+ times\): neither .* as in --correct-from 2 \(",
         ),
     ],
 )
@@ -220,6 +240,7 @@ def test_what_cannot_be_counted_is_refused_by_name(model, folder, monkeypatch, c
     with pytest.raises((ValueError, RuntimeError), match=says):
         counted(settings(**{"model": model, **changes}), folder / "base.jsonl")
     assert not (folder / "base.jsonl").exists()
+    assert [*folder.glob("*.parts/answers*")] == []
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)

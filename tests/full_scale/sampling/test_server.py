@@ -110,3 +110,27 @@ def test_a_server_that_dies_loses_nothing_and_one_that_refuses_is_named(serve, t
     assert "question 0" not in (tmp_path / "requests.jsonl").read_text()
     with pytest.raises(RuntimeError, match=r"404 Not Found: .*no such model"):
         counted(serve(), tmp_path / "b.jsonl", model="unknown")
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ({"choices": [{"message": {"content": [{"text": "4"}]}}]}, "an answer that is no text"),
+        ({"choices": [{"message": {"content": None}, "finish_reason": "stop"}]}, "an answer that is no text"),
+        ({"choices": [{}]}, "a choice without text"),
+        ({"choices": [None]}, "a choice without text"),
+        ({"choices": []}, "a reply without choices"),
+        ({"error": "out of memory"}, "out of memory"),
+        (None, "a reply without choices: null"),
+        (7, "a reply without choices: 7"),
+        ("nested", "RecursionError"),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_shown_and_nothing_is_counted(serve, tmp_path, reply, says):
+    body = "[" * 200_000 if reply == "nested" else json.dumps(reply)
+    (tmp_path / "server.py").write_text(
+        SERVER.replace("data = json.dumps(value).encode()", f"data = {body!r}.encode()")
+    )
+    with pytest.raises(RuntimeError, match=says):
+        counted(serve(), tmp_path / "a.jsonl")
+    assert not (tmp_path / "a.jsonl").exists()

@@ -225,6 +225,7 @@ def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_wh
         seconds=None,
         findings=["mean reward 0.1 at first, 0.9 at last."],
         initial_hash="h",
+        trained_hash="t",
     )
     made.write(run.training)
     assert TrainingRecord.read(run.training) == made

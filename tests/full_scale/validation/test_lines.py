@@ -217,7 +217,7 @@ def test_what_the_meters_base_rates_may_be_off_by():
     here = PairedSet(("0", "1"), correct, zeros, zeros, np.arange(16) < np.array([[4], [12]]))
     used = {"0": 3 / 8, "1": 7 / 8}
     known = {"run": "run", "method": "GRPO", "log": (), "rehearsed": (), "explored": (), "findings": ()}
-    known |= {"arguments": {}, "initial_hash": "0"}
+    known |= {"arguments": {}, "initial_hash": "0", "trained_hash": "1"}
     training = TrainingRecord(config={"presample": {"k": 8}}, base_rates=used, steps=0, seconds=None, **known)
     run = MeasuredRun(
         "run", training, Evaluation("run", ModelHash("0"), {}, ModelHash("0")), {"explored": here}

@@ -10,10 +10,14 @@ import time
 from unittest.mock import MagicMock, call
 
 import pytest
+from support.sql_databases import make_database
 
 from dph_theory.support.errors import RefusedError
 from full_scale.tasks.protocol import Prompt, Score
+from full_scale.tasks.verifiers.maths import MathsVerifier
+from full_scale.tasks.verifiers.own import OwnVerifier
 from full_scale.tasks.verifiers.pool import Dispatch, Limits, Pool, PooledVerifier, Worker
+from full_scale.tasks.verifiers.sql import SqlVerifier
 from full_scale.tasks.verifiers.worker import READY, JudgeOutcome, answer
 
 JUDGE = "support.pool_judges:behave"
@@ -148,7 +152,8 @@ def test_threads_may_share_a_pool():
 
 def test_a_worker_ends_with_its_input_and_one_that_computes_by_the_kernels_clock():
     """So that no process outlives a parent that was killed."""
-    command = [sys.executable, "-m", "full_scale.tasks.verifiers.worker", JUDGE, str(2**28), "0.3"]
+    start = "import sys; from full_scale.tasks.verifiers.worker import main; main(*sys.argv[1:])"
+    command = [sys.executable, "-c", start, JUDGE, str(2**28), "0.3"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for job, status in ((b"", 0), (b'1 {"do": "compute"}\n', -signal.SIGPROF)):
         done = subprocess.run(command, input=job, stdout=subprocess.PIPE, env=environment, timeout=30)
@@ -221,3 +226,22 @@ def test_workers_that_end_before_they_take_an_answer_are_not_started_for_ever(mo
     monkeypatch.setattr(Worker, "give", lambda *_: False)
     with pytest.raises(RefusedError, match=r"3 worker processes for .*behave ended before .* status -9"):
         pool().map(echoes(1))
+
+
+def test_files_that_lie_in_the_working_folder_are_no_part_of_a_judge(tmp_path, monkeypatch):
+    for name in ("json", "sqlite3", "sympy", "random", "token"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(3)\n")
+    (tmp_path / "own.py").write_text(
+        "import random\ndef right(answer, row):\n    return bool(random.random)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    database = make_database(tmp_path / "d.sqlite")
+    row = Prompt("a", "?", {"database": str(database), "query": "SELECT 1", "answer": "1/2"})
+    with SqlVerifier(workers=1) as sql, MathsVerifier(workers=1) as maths:
+        assert [score.correct for score in sql([row], ["SELECT 1"])] == [True]
+        assert [score.correct for score in maths([row], ["\\boxed{0.5}"])] == [True]
+    for name in ("own:right", "own.py:right"):
+        with OwnVerifier(name, workers=1) as own:
+            assert [score.correct for score in own([row], ["x"])] == [True]
+    assert not (tmp_path / "ran").exists()

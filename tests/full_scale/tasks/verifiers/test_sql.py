@@ -177,7 +177,7 @@ def test_the_clock_stops_a_query(shop):
     assert ran(shop, f"{ENDLESS} COUNT(*) FROM r", seconds=0.05).outcome == "timeout"
 
 
-def test_a_database_that_is_missing_or_corrupt_is_the_data_s_fault(tmp_path, verifier):
+def test_a_database_that_is_missing_or_corrupt_is_unreadable(tmp_path, verifier):
     rows = f"SELECT hex(randomblob(50)) FROM ({ENDLESS} n FROM r LIMIT 500);"
     broken = make_database(tmp_path / "broken.sqlite", f"CREATE TABLE item AS {rows}")
     pages = broken.read_bytes()
@@ -188,9 +188,10 @@ def test_a_database_that_is_missing_or_corrupt_is_the_data_s_fault(tmp_path, ver
         place.write_bytes(content)
     places += [tmp_path, tmp_path / "none.sqlite"]
     query = "SELECT * FROM item"
-    assert [ran(place, query).outcome for place in places] == ["error"] * 6
+    # An empty file is a database without tables.
+    assert [ran(place, query).outcome for place in places] == ["error"] + ["unreadable"] * 5
     examples = [example(place, query) for place in places]
-    assert outcomes(verifier(examples, [query] * 6)) == ["gold_error"] * 6
+    assert outcomes(verifier(examples, [query] * 6)) == ["gold_error"] + ["unreadable"] * 5
     assert not places[-1].exists()
 
 
