@@ -64,7 +64,7 @@ SECTIONS = {
                         "filtering --quick"),
         "figures": _Command("figures.cli", "Draw the figures from stored numbers.", "figures",
                             "mu_beta --format svg --to drawings"),
-        "reproduce": _Command("figures.cli", "Compute everything anew, and make the report.", "toy,figures",
+        "reproduce": _Command("figures.cli", "Recompute everything, and write the report.", "toy,figures",
                               "--quick --to report"),
     },
     "Training": {

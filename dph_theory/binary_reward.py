@@ -1,5 +1,4 @@
-"""Optimal policies for binary rewards: the Gibbs (tilted) and filtered policies, mu and beta, the KL
-frontier.
+"""Optimal policies for binary rewards: Gibbs (tilted) and filtered policies, mu and beta, the KL frontier.
 
 Notation: base policy a > 0 on finite outcomes, verifier v in {0, 1}, valid set Y1 = {v = 1}, base rate A1 =
 a(Y1), A0 = 1 - A1. Every function batches over leading axes and computes in log space. Restricted policy
@@ -163,11 +162,10 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
 
 
 def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
-    """Pass rate of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of mu^2 + (eta-1) mu = eta
-    A1.
+    """Pass rate mu in (A1, 1) of the maximiser of E_q[v] - eta KL(a || q): mu^2 + (eta-1) mu = eta A1.
 
-        Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
-        Source: ours, entries `forms_and_curvature`.
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
+    Source: ours, entries `forms_and_curvature`.
     """
     base_rate, eta = open_rate("base_rate", base_rate), positive("eta", eta)
     require_common_shape(base_rate=base_rate, eta=eta)
@@ -237,10 +235,9 @@ def bernoulli_kl(mu: Scalars, rate: Scalars) -> Values:
 
 
 def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
-    """Log of the normaliser, log Z_b = log(A0 + A1 e^{1/beta}); beta log Z_b is the optimal regularised
-    reward.
+    """Log normaliser log Z_b = log(A0 + A1 e^{1/beta}); beta log Z_b is the optimal regularised reward.
 
-        Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
     """
     base_rate, beta = open_rate("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
@@ -262,8 +259,8 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
         valid: 1 where an outcome is correct, same shape.
 
     Returns:
-        `total`, `pass_rate`, `valid` and `invalid` in nats, each of shape (...) and computed on its own.
-        The property `excess` is the sum of the last two: the KL above the minimum at that pass rate.
+        `total`, `pass_rate`, `valid` and `invalid` in nats, each of shape (...) and computed on its own. The
+        property `excess` is the sum of the last two: the KL above the minimum at that pass rate.
 
     Raises:
         ValueError: If the policy has mass on correct (or incorrect) outcomes and the base has none.
@@ -348,10 +345,8 @@ def _of_prompts(base_rates: Scalars) -> Values:
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:
-    """Root of mean expit(logit A1 + gain) = mu, batched.
-
-    It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
-    """
+    """Root of mean expit(logit A1 + gain) = mu, batched."""
+    # It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
     open_ = (base_rates > 0) & (base_rates < 1)
     with np.errstate(divide="ignore"):
         start = logit(base_rates)  # Prompts that are never or always solved have log odds -inf and inf.

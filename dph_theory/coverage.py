@@ -1,5 +1,4 @@
-"""Coverage of answers: Pass@k, distinct correct answers, entropy and its exponential; all batch over leading
-axes.
+"""Coverage of answers: Pass@k, distinct correct answers, entropy and its exponential; leading axes batch.
 
 Intervals over prompts and seeds are in `intervals`.
 """

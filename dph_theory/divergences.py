@@ -134,8 +134,7 @@ TOTAL_VARIATION: FDivergence = FDivergence(
 def alpha_divergence(alpha: float) -> FDivergence:
     """Alpha-divergence with generator f(u) = (u^(1-alpha) - (1-alpha)u - alpha)/(alpha(alpha-1)), f''(1) = 1.
 
-    It tends to FORWARD_KL as alpha -> 1 and to REVERSE_KL as alpha -> 0; alpha in (0, 1) is
-    mass-covering.
+    It tends to FORWARD_KL as alpha -> 1 and to REVERSE_KL as alpha -> 0; alpha in (0, 1) is mass-covering.
 
     Args:
         alpha: Any finite number except 0 and 1.
@@ -237,8 +236,7 @@ SMOOTH = (
     *(divergence for divergence in DIVERGENCES.values() if divergence is not TOTAL_VARIATION),
     *map(alpha_divergence, ALPHAS),
 )
-"""The named divergences with a second derivative, and three alphas; total variation is left out for its
-kink."""
+"""Named divergences with a second derivative, and three alphas; not total variation, which has a kink."""
 COMPARED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 """The four divergences of li2025choice."""
 

@@ -59,11 +59,12 @@ class FDivergence:
 
     Attributes:
         declared: Function of the symbol `u` that returns f as a sympy expression; convex, f(1) = 0.
-        normalised: Stable form of g, `reverse` the divergence with exchanged arguments. Both follow from
-            f if not given; a given form that disagrees with f raises ValueError on first use.
+        normalised: Stable form of g; follows from f if not given.
+        reverse: The divergence with exchanged arguments; follows from f if not given. A given form that
+            disagrees with f raises ValueError on first use.
         alpha: Parameter of the alpha-divergences, else None.
-        at_one: f'(1) and f''(1), for divergences whose forms the package's tests compare (this needs
-            sympy); only these may give `printed`, a stable form of f itself.
+        at_one: f'(1) and f''(1), for divergences whose forms the package's tests compare (this needs sympy);
+            only these may give `printed`, a stable form of f itself.
     """
 
     name: str
@@ -157,10 +158,9 @@ class FDivergence:
         return sympy.limit(self.expression / _ratio(), _ratio(), sympy.oo)
 
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
-        """Evaluate D_f(pi || ref) over the last axis: (..., outcomes) gives (...); 0, finite or inf, never
-        nan.
+        """Evaluate D_f(pi || ref) over the last axis: (..., outcomes) gives (...); may be inf, never nan.
 
-                Raises ValueError if an argument is not a distribution or the shapes do not broadcast.
+        Raises ValueError if an argument is not a distribution or the shapes do not broadcast.
         """
         return self.unchecked(*_pair(pi, ref))
 
@@ -199,10 +199,10 @@ class FDivergence:
     def on_log_ratio(self, x: Any, *, gauge: str | float = "printed", xp: Any = None) -> OnLogRatio:
         """Evaluate f(e^x) and d/dx f(e^x) at finite x = log u, a numpy or torch array, without cancellation.
 
-        gauge selects the linear term: "printed" for f as declared, "normalised" for f(u) -
-            f'(1)(u-1), or a number c for f(u) + c(u-1), accurate relative to the larger of |g(u)| and
-            |(f'(1) + c)(u-1)|. The result is never nan, and inf only if the value exceeds the dtype.
-            xp is the computing namespace, by default that of x.
+        gauge selects the linear term: "printed" for f as declared, "normalised" for f(u) - f'(1)(u-1), or a
+        number c for f(u) + c(u-1), accurate relative to the larger of |g(u)| and |(f'(1) + c)(u-1)|. The
+        result is never nan, and inf only if the value exceeds the dtype. xp is the computing namespace, by
+        default that of x.
         """
         if xp is None:
             xp = sys.modules["torch"] if type(x).__module__.startswith("torch") else np
@@ -226,11 +226,9 @@ class FDivergence:
         return OnLogRatio(value, slope)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
-        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
-
-        For x > 0 all terms share the factor e^x, applied in two halves: no difference of infinities
-        is formed, and no factor overflows unless the product does.
-        """
+        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse."""
+        # For x > 0 all terms share the factor e^x, applied in two halves: no difference of infinities is
+        # formed, and no factor overflows unless the product does.
         inside = -xp.abs(x)
         value, slope = self._form(xp, inside)
         other, other_slope = self.reversed._form(xp, inside)
@@ -247,8 +245,7 @@ class FDivergence:
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """Gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 
-        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shape (..., outcomes). Raises ValueError as in
-        `__call__`.
+        d/d theta_j = pi_j (f'(u_j) - E_pi f'(u)); shape (..., outcomes). Raises ValueError as in `__call__`.
         """
         pi, ref = np.broadcast_arrays(*_pair(pi, ref))
         weighted = self._weighted_slope(pi, ref)
@@ -268,7 +265,6 @@ class FDivergence:
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
-    """Check two distributions over the same outcomes."""
     pi, ref = distribution("pi", pi), distribution("ref", ref)
     require_common_shape(pi=pi, ref=ref)
     if pi.shape[-1] != ref.shape[-1]:

@@ -1,5 +1,4 @@
-"""Lower bounds on the return of a new policy in a tabular MDP: TRPO's, the published one, the corrected one,
-rehearsal.
+"""Lower bounds on the return of a new policy: TRPO's, the published one, the corrected one, rehearsal.
 
 Policies have shape (..., states, actions), bounds (...). eps is a largest absolute advantage, TV_s and D_s
 are the total variation and the f-divergence in state s, and `pi_pef` is the near-perfect reference policy.
@@ -46,10 +45,9 @@ def weighted(weight: Values, distance: Values) -> Values:
 
 
 def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
-    """TRPO's penalty 4 eps gamma TVmax^2/(1-gamma)^2; a divergence replaces 4 TVmax^2 by C_f max_s D_f(pi ||
-    pi_old).
+    """TRPO's penalty 4 eps gamma TVmax^2/(1-gamma)^2; with a divergence C_f max_s D_f replaces 4 TVmax^2.
 
-        Source: schulman2015trpo; the f-divergence form from gilardoni2010pinsker.
+    Source: schulman2015trpo; the f-divergence form from gilardoni2010pinsker.
     """
     eps, gamma = worst_advantage(mdp, pi_old), mdp.gamma
     if divergence is None:
@@ -77,10 +75,10 @@ def stated_bound(
 ) -> Values:
     """The "enhanced monotonic improvement" bound AS PUBLISHED, which is false; use `best_bound`.
 
-    L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with a1
-    = max_s KL(pi || pi_old), a2 = max_s D_f(pi || pi_pef), eps_pi = max|A_old|, eps_pef = max|A_pef|.
-    reading selects whose advantage delta bounds: that of pi_old ("old") or of pi ("new"). Source:
-    li2025choice Theorem 1, kang2018pofd; the counterexample: entries `dph_theorem_1`.
+    L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with a1 =
+    max_s KL(pi || pi_old), a2 = max_s D_f(pi || pi_pef), eps_pi = max|A_old|, eps_pef = max|A_pef|. reading
+    selects whose advantage delta bounds: that of pi_old ("old") or of pi ("new"). Source: li2025choice
+    Theorem 1, kang2018pofd; the counterexample: entries `dph_theorem_1`.
     """
     choice("reading", reading, ("old", "new"))
     gamma = mdp.gamma
@@ -106,10 +104,9 @@ def anchor_penalty(
 def anchor_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
 ) -> Values:
-    """Anchor bound J(pi) >= J_old + (delta - `anchor_penalty`)/(1-gamma), delta = min_s E_{pi_pef} A_old(s,
-    .).
+    """Bound J(pi) >= J_old + (delta - `anchor_penalty`)/(1-gamma), delta = min_s E_{pi_pef} A_old(s, .).
 
-        The bound exceeds J_old iff the penalty is below delta. Source: ours, entries `anchor_bound`.
+    The bound exceeds J_old iff the penalty is below delta. Source: ours, entries `anchor_bound`.
     """
     delta, penalty = anchor_gain(mdp, pi_old, pi_pef), anchor_penalty(mdp, pi, pi_pef, divergence)
     return mdp.return_(pi_old) + (delta - penalty) / (1 - mdp.gamma)
@@ -152,11 +149,9 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
 
 
 def _inverted(kl: Values, reference: Values) -> Values:
-    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl.
-
-    The unknown is t = log(J_ref/J), in which the divergence is convex and tiny guarantees keep their
-    digits.
-    """
+    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl."""
+    # The unknown is t = log(J_ref/J), in which the divergence is convex and tiny guarantees keep their
+    # digits.
 
     def step(t: Values) -> Values:
         lost = -reference * np.expm1(-t)

@@ -28,9 +28,9 @@ _MANY = 10_000
 def mean_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
     """Mean over seeds with Student's t interval, mean +- t_{n-1} s / sqrt(n).
 
-    Values of shape (seeds, ...) give (...). Unequal values are assumed independent and normal. A single
-    seed does not show the spread: its interval is (-inf, inf). Raises ValueError for nan or infinite
-    values, no seeds, or a confidence outside (0, 1).
+    Values of shape (seeds, ...) give (...). Unequal values are assumed independent and normal. A single seed
+    does not show the spread: its interval is (-inf, inf). Raises ValueError for nan or infinite values, no
+    seeds, or a confidence outside (0, 1).
     """
     mean, half = _mean_and_half(finite("values", values), confidence)
     return _interval("Student t", mean, mean - half, mean + half)
@@ -39,10 +39,10 @@ def mean_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
 def probability_interval(values: Array, *, confidence: float = LEVEL) -> Interval[Any]:
     """Mean over seeds of probabilities, with an interval inside [0, 1].
 
-    The t-interval of the mean m is moved to the logit scale by the delta method, expit(logit m +- t_{n-1}
-    s / (sqrt(n) m (1-m))); it is the point m if all seeds are equal. Single zeros and ones are allowed.
-    Shapes and errors are those of `mean_interval`, with values in [0, 1]; a single seed has the interval
-    (-inf, inf).
+    The t-interval of the mean m is moved to the logit scale by the delta method, expit(logit m +- t_{n-1} s /
+    (sqrt(n) m (1-m))); it is the point m if all seeds are equal. Single zeros and ones are allowed. Shapes
+    and errors are those of `mean_interval`, with values in [0, 1]; a single seed has the interval (-inf,
+    inf).
     """
     mean, half = _mean_and_half(probability("values", values), confidence)
     # A mean that rounds to 0 or 1 has no logit; its interval is that of the mean itself, clipped.
@@ -62,7 +62,6 @@ def _interval(method: str, *arrays: Any) -> Interval[Any]:
 
 
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
     level, n = scalar("confidence", open_rate("confidence", confidence)), len(seeds)
     if n == 0:
@@ -91,13 +90,12 @@ def bounded_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Simultaneous bands (K,), (K,) for the means of n independent values (n, K) in [low, high].
 
-    One unseen value is added to the n: `high` for the upper side, `low` for the lower. All n + 1 get
-        weights uniform on the simplex. A side is the quantile of such weighted means at one rank for all
-        K, chosen so that a share `level` of the draws stays within both sides throughout. If all n values
-        agree, the side is 1 - 0.05^(1/n) of the way to the end, as it must be: a normal approximation
-        cannot cover values that n samples happen to miss. Source: for one mean Gaffke, Math. Methods
-        Stat. 14, 2005, and arXiv 1905.06208, where coverage is a conjecture; for K means at once,
-        simulated counts only.
+    One unseen value is added to the n: `high` for the upper side, `low` for the lower. All n + 1 get weights
+    uniform on the simplex. A side is the quantile of such weighted means at one rank for all K, chosen so
+    that a share `level` of the draws stays within both sides throughout. If all n values agree, the side is 1
+    - 0.05^(1/n) of the way to the end, as it must be: a normal approximation cannot cover values that n
+    samples happen to miss. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208,
+    where coverage is a conjecture; for K means at once, simulated counts only.
     """
     n, mean = len(values), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
@@ -151,10 +149,9 @@ class Rate(NamedTuple):
 
     @classmethod
     def of_counts(cls, correct: int, n: int) -> "Rate":
-        """Build the rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct +
-        1/2).
+        """Build the rate with the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
 
-                The ends are 0 and 1 if no, or every, rollout was correct.
+        The ends are 0 and 1 if no, or every, rollout was correct.
         """
         low, high = (float(betaincinv(correct + 0.5, n - correct + 0.5, q)) for q in (0.025, 0.975))
         return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)

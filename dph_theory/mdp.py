@@ -83,7 +83,6 @@ class TabularMDP:
         return (self.rho0 * self.value(pi)).sum(axis=-1)
 
     def _step(self, pi: Values) -> Values:
-        """P_pi(s, s') = sum_a pi(a|s) P(s'|s, a)."""
         return (pi[..., None] * self.P).sum(axis=-2)
 
     def _solve(self, step: Values, vector: Values) -> Values:

@@ -40,7 +40,6 @@ def most_valid(V: Values, K: Values) -> Values:
 
 
 def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Values, Values, Values]:
-    """Check that members (..., members, outcomes), base and verifier fit each other."""
     family, base = distribution("family", family), distribution("base", base)
     valid = mask("valid", valid, base)
     if family.ndim < 2 or family.shape[-1] != base.shape[-1]:

@@ -50,8 +50,8 @@ class Figure:
     """A figure: numbers from records or theory, a drawing of them, and a title that is checked against them.
 
     `numbers(records)` computes or reads the numbers, `draw(sheet, numbers)` draws them, `claim(numbers)`
-    tests the title, `table(numbers)` is printed beside the drawing, and `quotes(numbers)` are the few
-    numbers for a paper's text. `needs` names the records that are read.
+    tests the title, `table(numbers)` is printed beside the drawing, and `quotes(numbers)` are the few numbers
+    for a paper's text. `needs` names the records that are read.
     """
 
     name: str
@@ -67,8 +67,7 @@ class Figure:
     def drawing(self, numbers: Any, sheet: Sheet | None = None) -> "Drawing":
         """Draw these numbers on a sheet of a venue's width and fonts.
 
-        Above the drawing stands the title, if the sheet has one, or a note that the numbers
-        contradict it.
+        Above the drawing stands the title, if the sheet has one, or a note that the numbers contradict it.
         """
         sheet, finding = sheet or Sheet(), ""
         if sheet.title == "finding":

@@ -101,8 +101,8 @@ def _writable(folder: Path) -> Path:
     return folder if (folder.parents[1] / "pyproject.toml").is_file() else Path(folder.name)
 
 
-@click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
-@click.option("--quick", is_flag=True, help="A reduced run: fewer instances, smaller experiments.")
+@click.command(name="reproduce", short_help="Recompute everything, and write the report.")
+@click.option("--quick", is_flag=True, help="A reduced run: fewer test cases, smaller experiments.")
 @click.option(
     "--to",
     "folder",
@@ -140,7 +140,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
         with bars:
             outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, progress=bars, ended=ended)
     except KeyboardInterrupt:
-        console.print("interrupted: the same command goes on from the stages that are finished")
+        console.print("interrupted: the same command resumes after the finished stages")
         sys.exit(terminal.INTERRUPTED)
     failed = [outcome.stage for outcome in outcomes if outcome.failed]
     words = f"{len(outcomes)} stages in {time.perf_counter() - start:.0f} s, "

@@ -29,8 +29,8 @@ _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight
 def tabular(table: Table) -> str:
     """Format a tabular with booktabs' rules, shrunk by graphicx if it is wider than a line.
 
-    Columns of numbers are right-aligned, with the decimals that their largest number warrants; the
-    largest number of each column named in `table.best` is bold.
+    Columns of numbers are right-aligned, with the decimals that their largest number warrants; the largest
+    number of each column named in `table.best` is bold.
     """
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.head)
     places = list(map(_places, columns))

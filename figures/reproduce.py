@@ -78,8 +78,8 @@ class UnexpectedError(Exception):
 class Stage:
     """A part of the run: `make` writes `files` to the plan's results, and returns its finding in one line.
 
-    An `alone` stage uses the whole machine by its own processes; the others run in parallel. `needs` are
-    the stages whose files it reads, `packages` those whose sources its result depends on.
+    An `alone` stage uses the whole machine by its own processes; the others run in parallel. `needs` are the
+    stages whose files it reads, `packages` those whose sources its result depends on.
     """
 
     name: str
@@ -120,7 +120,7 @@ def _figure_stage(name: str) -> Stage:
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
-    """Verify every theorem; UnexpectedError names those with unexpected status or false variants."""
+    """Verify every theorem; UnexpectedError names those with an unexpected status or negative control."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.reports import settings_for
     from dph_theory.verification.run import verify
@@ -159,7 +159,6 @@ def _store(plan: Plan, name: str, kind: str, **contents: Any) -> None:
 
 
 def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
-    """Report progress at every call, by counting the calls."""
     done = itertools.count(1)
     return lambda report: progress(next(done), total)
 
@@ -200,7 +199,7 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     picture = files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
     write_bytes(plan.results / f"{name}.svg", picture)
     if not plan.quick and not drawn.claim(numbers):
-        raise UnexpectedError(f"its numbers do not bear out its title: {drawn.title}")
+        raise UnexpectedError(f"its numbers contradict its title: {drawn.title}")
     return drawn.title
 
 
@@ -214,9 +213,9 @@ def reproduce(
 ) -> list[StageEnd]:
     """Run the stages, and write the page of their results as index.html in the plan's folder.
 
-    A failed stage is an outcome, and the others go on. Stages that an interrupted or failed run finished
-    are reused if seed, size, versions and the sources they depend on are unchanged, unless `fresh`. Each
-    stage reports its `progress`, from 0 of 1 at its start, and its outcome through `ended`.
+    A failed stage is an outcome, and the others go on. Stages that an interrupted or failed run finished are
+    reused if seed, size, versions and the sources they depend on are unchanged, unless `fresh`. Each stage
+    reports its `progress`, from 0 of 1 at its start, and its outcome through `ended`.
     """
     chosen = stages() if chosen is None else chosen
     if fresh:
@@ -246,7 +245,6 @@ def reproduce(
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
-    """Render the page from the plan's results."""
     drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
@@ -260,7 +258,6 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
-    """Failure of a stage because a stage that it needs failed."""
     missing = [name for name in stage.needs if name in ended and ended[name].failed]
     words = f"it needs {', '.join(missing)}, which failed"
     return StageEnd(stage.name, "failed", 0.0, words) if missing else None
@@ -298,7 +295,6 @@ def _failed(stage: Stage, error: BaseException, seconds: float = 0.0) -> StageEn
 
 
 def _finished(journal: Journal, stage: Stage, plan: Plan) -> StageEnd | None:
-    """Outcome of a stage that finished earlier under the same conditions, if there is one."""
     end = journal.get(stage.name, {})
     if end.pop("digest", None) != plan.digest(stage.packages) or end["state"] == "failed":
         return None

@@ -83,8 +83,7 @@ for _name in NAMES:
 
 
 @toy.command(
-    short_help="Filtering locally against filtering: how far apart.",
-    epilog="Example: dph toy filtering --quick",
+    short_help="Distance between local filtering and filtering.", epilog="Example: dph toy filtering --quick"
 )
 @_json
 @terminal.seed

@@ -13,9 +13,8 @@ NAMES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/
 class ToyExperiment:
     """Exports of a folder's `__init__`, loaded on demand; its docstring is the help text.
 
-    `run(config, seed=, progress=)` computes the record, `tables(record)` the printed tables. OPTIONS
-    names the command's options of `cli.OPTIONS` beside --json, --seed and --quick; FIGURES names the
-    figures.
+    `run(config, seed=, progress=)` computes the record, `tables(record)` the printed tables. OPTIONS names
+    the command's options of `cli.OPTIONS` beside --json, --seed and --quick; FIGURES names the figures.
     """
 
     def __init__(self, name: str) -> None:

@@ -34,8 +34,7 @@ def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int
     """Distances of one grammar in nats, exact per base; means over random Markov bases a of order one.
 
     filtering: -log A1 = KL(p_*||a), the minimal cost of filtering; local: KL(loc||a), which is larger by
-        local_to_filtered: KL(loc||p_*); filtered_to_local: KL(p_*||loc). loc is the locally filtered
-        model.
+    local_to_filtered: KL(loc||p_*); filtered_to_local: KL(p_*||loc). loc is the locally filtered model.
     """
     automaton = grammar(name)
     length = LENGTHS[name] if length is None else length

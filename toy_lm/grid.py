@@ -23,13 +23,12 @@ def run_grid(
     folder: Path | None = None,
     packages: Sequence[str] = ("numpy", "torch"),
 ) -> list[Row]:
-    """Return make(job) of every job, in order; done(finished, jobs) is called at the start and after each
-    job.
+    """Return make(job) of every job, in order; done(finished, jobs) is called first and after each job.
 
-        `workers` processes compute. With a folder, created if necessary, each finished row is written to a
-            journal there, under a key of everything that determines it: its job, and the versions of these
-            packages. Stored rows are not recomputed, and an interruption lets the rows in progress finish.
-            Raises ValueError or RefusedError if the file there is not a journal.
+    `workers` processes compute. With a folder, created if necessary, each finished row is written to a
+        journal there, under a key of everything that determines it: its job, and the versions of these
+        packages. Stored rows are not recomputed, and an interruption lets the rows in progress finish.
+        Raises ValueError or RefusedError if the file there is not a journal.
     """
     rows: Journal | dict[str, Row] = {}
     names = [str(number) for number in range(len(jobs))]

@@ -153,7 +153,7 @@ def prompt_counts(
 
 
 def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options: ReadingOptions) -> bool:
-    """Whether numbers from 0 to 1 are shares of several answers: by an option, by name, or by the columns.
+    """Are numbers from 0 to 1 shares of several answers, by an option, by name, or by the columns?
 
     Values between 0 and 1 are, where each prompt stands once, in a column of correctness, and in one of
     rewards if they are shares of the number of answers that another column has.

@@ -119,7 +119,7 @@ def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
 
 
 def _is_graded(value: Any) -> bool:
-    """Whether a value is a list of answers' rewards, zeros and ones."""
+    """Is the value a list of answers' rewards, zeros and ones?"""
     return isinstance(value, list) and bool(value) and all(x in (0, 1) for x in value)
 
 
@@ -175,7 +175,7 @@ def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> lis
 
 
 def is_worded(cell: Any) -> bool:
-    """Whether a cell is a list, or a text of several words, as no number of a row is."""
+    """Is the cell a list, or a text of several words, unlike a number?"""
     return isinstance(cell, list) or (isinstance(cell, str) and " " in cell.strip())
 
 

@@ -77,10 +77,9 @@ def update(
     """Probability of each answer, and the coefficients of its tokens' log-probabilities.
 
     log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. `verdicts`: rewards,
-        (..., answers). weight: of each answer, (..., answers). drawn: probabilities with which answers
-        are sampled, (..., answers), by default the policy's p. The penalty of a whole answer is centred
-        by its mean. Returns these probabilities and c (..., answers, tokens); with stored answers, c of
-        the rewards alone.
+    (..., answers). weight: of each answer, (..., answers). drawn: probabilities with which answers are
+    sampled, (..., answers), by default the policy's p. The penalty of a whole answer is centred by its mean.
+    Returns these probabilities and c (..., answers, tokens); with stored answers, c of the rewards alone.
     """
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base

@@ -68,12 +68,11 @@ def integrate(
 
 
 def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
-    """Policy on the plain gradient's path at which the likeliest correct outcome's e^-theta is `left` times
-    1/a.
+    """Policy on the plain gradient's path where the likeliest correct outcome has e^-theta = left/a.
 
-        `left` in (0, 1] has shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
-        and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the
-        sum. Raises ValueError unless some outcomes are valid and some are not.
+    `left` in (0, 1] has shape (...). The flow conserves sum theta, and e^-theta_y - e^-theta_y' within Y1
+    and within Y0: e^-theta_y = 1/a_y - s1 on Y1 and 1/a_y + s0 on Y0, where s0 follows from s1 by the
+    sum. Raises ValueError unless some outcomes are valid and some are not.
     """
     base = distribution("base", base)
     valid = mask("valid", valid, base, both=True)

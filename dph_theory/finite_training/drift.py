@@ -56,15 +56,14 @@ def drift_deviation(
 ) -> Values:
     """Std of s over seeds when a run without a KL has brought the pass rate to `reached`.
 
-    Var s = (2 eta g/N) O_T^{2g} int V^{-1-2g} (1-V)^{2g-2} (1-c(V))^2 dV from A1 to V_T, g = n0/(n0+K), O
-    = V/(1-V): the first correct samples decide. The speed is the same for every baseline.
+    Var s = (2 eta g/N) O_T^{2g} int V^{-1-2g} (1-V)^{2g-2} (1-c(V))^2 dV from A1 to V_T, g = n0/(n0+K), O =
+    V/(1-V): the first correct samples decide. The speed is the same for every baseline.
 
-    Parameters: base_rate A1 < reached V_T in (0, 1); valid K >= 2 equally likely correct answers and
-        invalid n0 >= 1 incorrect ones; step eta > 0 in logits; answers N per step; the baseline c that is
-        subtracted from rewards, "none" (0), "mean" (V) or "one" (1). With group_size G, which divides N,
-        advantages are those of GRPO, std-normalised by the group. Shapes broadcast. Returns the std, to
-        first order in the noise. Raises ValueError for numbers out of range. Emits a `SmallNoiseWarning`
-        if `saturation` exceeds SATURATED.
+    Parameters: base_rate A1 < reached V_T in (0, 1); valid K >= 2 equally likely correct answers and invalid
+    n0 >= 1 incorrect ones; step eta > 0 in logits; answers N per step; the baseline c that is subtracted from
+    rewards, "none" (0), "mean" (V) or "one" (1). With group_size G, which divides N, advantages are those of
+    GRPO, std-normalised by the group. Shapes broadcast. Returns the std, to first order in the noise. Raises
+    ValueError for numbers out of range. Emits a `SmallNoiseWarning` if `saturation` exceeds SATURATED.
 
     >>> float(drift_deviation(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(6))
     0.150699
@@ -99,10 +98,10 @@ def excess_by_noise(
 ) -> Values:
     """Mean over seeds of the KL above the minimum that sampling noise alone adds, without a KL penalty.
 
-    This KL is V times the KL between the correct answers' shares: to second order V (1 - 1/K)/4 Var s. It
-    is capped at V log K, where one of K equal answers has all mass, because the first order of Var s has
-    no bound. An objective that preserves the base's proportions causes only the rest. Arguments, errors
-    and warnings are those of `drift_deviation`; 0 if the pass rate has not risen.
+    This KL is V times the KL between the correct answers' shares: to second order V (1 - 1/K)/4 Var s. It is
+    capped at V log K, where one of K equal answers has all mass, because the first order of Var s has no
+    bound. Only KL beyond this number shows that the objective itself changes the base's proportions.
+    Arguments, errors and warnings are those of `drift_deviation`; 0 if the pass rate has not risen.
 
     >>> float(excess_by_noise(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255
@@ -127,22 +126,21 @@ def pass_rate_along(
     group_size: int | None = None,
     scale: str = "none",
 ) -> np.ndarray:
-    """Pass rate along the expected-gradient run of a decision with equally likely correct (and incorrect)
-    answers.
+    """Pass rate along the expected-gradient run of a decision with equally likely (in)correct answers.
 
-        In log odds z of V: dz/dtau = V (1-V) (1/K + 1/n0) (alpha_G(V) - beta (h(u_correct) -
-            h(u_incorrect))), h = log u for the reverse KL and 1 - 1/u for the forward KL (the gradient of k3
-            without importance weight).
+    In log odds z of V: dz/dtau = V (1-V) (1/K + 1/n0) (alpha_G(V) - beta (h(u_correct) -
+        h(u_incorrect))), h = log u for the reverse KL and 1 - 1/u for the forward KL (the gradient of k3
+        without importance weight).
 
-        Parameters: base_rate in (0, 1); times, steps times the effective logit step, increasing from 0; valid
-            K and invalid n0 answers; beta >= 0 and its divergence; with group_size, `scale` is the
-            advantages' divisor (`stationary.SCALES`), else alpha = 1. Returns V at the times. Raises
-            ValueError for numbers out of range.
+    Parameters: base_rate in (0, 1); times, steps times the effective logit step, increasing from 0; valid
+        K and invalid n0 answers; beta >= 0 and its divergence; with group_size, `scale` is the
+        advantages' divisor (`stationary.SCALES`), else alpha = 1. Returns V at the times. Raises
+        ValueError for numbers out of range.
 
-        >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
-        array([0.3  , 0.849])
+    >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
+    array([0.3  , 0.849])
 
-        Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
+    Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
     """
     base = float(open_rate("base_rate", base_rate))
     integers("valid", valid, at_least=1), integers("invalid", invalid, at_least=1)
@@ -199,13 +197,12 @@ def stationary_spread(
 
     "sequence_kl" and "k3": 0 at every step (for k3 up to the sampling of its own baseline, of order 1/N).
     "k2" and "k3_corrected": the penalty in the loss is not centred, and the variance is eta b KL(p_b ||
-    a)^2/N. With std-normalised groups and the KL in the reward, vanishing differences still get
-    advantages of size one: that spread does not fall with the number of groups, and no form here
-    describes it.
+    a)^2/N. With std-normalised groups and the KL in the reward, vanishing differences still get advantages of
+    size one: that spread does not fall with the number of groups, and no form here describes it.
 
-    Parameters: base_rate A1 in (0, 1); beta > 0; form, as in `experiment small-llama`; step > 0 in
-        logits; answers N per step. Shapes broadcast. Returns the std. Raises ValueError for another form
-        and for numbers out of range.
+    Parameters: base_rate A1 in (0, 1); beta > 0; form, as in `experiment small-llama`; step > 0 in logits;
+    answers N per step. Shapes broadcast. Returns the std. Raises ValueError for another form and for numbers
+    out of range.
 
     >>> float(stationary_spread(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
     0.13481

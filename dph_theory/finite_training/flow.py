@@ -53,17 +53,17 @@ def flow(
 ) -> list[list[np.ndarray]]:
     """Next-token tables of the policy at increasing times, with separate logits for each prefix.
 
-    d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal,
-    of E_{p_*} log pi for KL-DPG. A network follows this path up to a factor of time while its kernel
-    changes little; a slowly falling beta leads along the stationary policies.
+    d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal, of
+    E_{p_*} log pi for KL-DPG. A network follows this path up to a factor of time while its kernel changes
+    little; a slowly falling beta leads along the stationary policies.
 
-    Parameters: base, one table per position, (V, ..., V); valid (V, ..., V); times increasing from 0;
-        start, the initial tables, by default the base; end, the symbol after which only itself follows;
-        reward False drops the rewards; per_answer_mean weighs an answer's tokens by 1/length: only then,
-        or with other rollouts, the baseline (a name of BASELINES) matters; rollouts, the source of
-        answers, by default the policy; step, gradient steps of that size in place of their limit, needed
-        for a sampler that jumps and for old answers. A single decision is one table. Returns the tables
-        at each time. Raises ValueError for an invalid tree, form or schedule.
+    Parameters: base, one table per position, (V, ..., V); valid (V, ..., V); times increasing from 0; start,
+    the initial tables, by default the base; end, the symbol after which only itself follows; reward False
+    drops the rewards; per_answer_mean weighs an answer's tokens by 1/length: only then, or with other
+    rollouts, the baseline (a name of BASELINES) matters; rollouts, the source of answers, by default the
+    policy; step, gradient steps of that size in place of their limit, needed for a sampler that jumps and for
+    old answers. A single decision is one table. Returns the tables at each time. Raises ValueError for an
+    invalid tree, form or schedule.
 
     >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
     >>> policy.round(4)
@@ -142,11 +142,9 @@ class _TabularRun:
         return [softmax(part.reshape(table.shape), axis=-1) for part, table in pairs]
 
     def _rows(self, vector: np.ndarray) -> np.ndarray:
-        """Reshape a vector of all tables' entries to (prefixes, V)."""
         return vector.reshape(-1, self.base[0].shape[-1])
 
     def _log_policy(self, theta: np.ndarray) -> np.ndarray:
-        """Log-probability of each answer's tokens, (answers, tokens)."""
         log_tables = log_softmax(self._rows(theta), axis=-1).ravel()
         return np.where(self.tokens.counted, log_tables[self.tokens.entries], 0.0)
 

@@ -34,10 +34,10 @@ class Rollouts:
     """Source of a run's answers, and the answers' weights; ValueError for an unknown correction, cap or age.
 
     sampler: function of the policy's tables, such as `truncated` with its settings. correction: one of
-        CORRECTIONS, at most `cap`; it multiplies the gradient of an answer's tokens, and the penalty's
-        too if corrects_penalty (TRL's for vLLM leaves the penalty out). stale: steps by which the policy
-        that answered, and against which a KL in the reward is taken, is behind. weights: one number per
-        answer, (V, ..., V), such as 0 for masked answers. Source: ours, entries `samplers`.
+    CORRECTIONS, at most `cap`; it multiplies the gradient of an answer's tokens, and the penalty's too if
+    corrects_penalty (TRL's for vLLM leaves the penalty out). stale: steps by which the policy that answered,
+    and against which a KL in the reward is taken, is behind. weights: one number per answer, (V, ..., V),
+    such as 0 for masked answers. Source: ours, entries `samplers`.
     """
 
     sampler: Sampler | None = None
@@ -59,7 +59,7 @@ class Rollouts:
         """Check the weights; ValueError for another shape."""
         weights = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
         if weights.shape != shape:
-            raise argument_error("weights.shape", weights.shape, f"one weight an answer, {shape}")
+            raise argument_error("weights.shape", weights.shape, f"one weight per answer, {shape}")
         return weights
 
 
@@ -69,10 +69,9 @@ ON_POLICY = Rollouts()
 def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
     """Effective logit step above which a run on rollouts k updates old no longer converges to p_beta.
 
-    One decision, KL in the reward: near p_beta x_{t+1} = x_t - eta L x_{t-k} with L = beta (diag p - p
-        p^T), which decays iff eta lambda_max(L) < 2 sin(pi/(4k+2)). The stationary policy is the same at
-        every age. Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns
-        eta, (...).
+    One decision, KL in the reward: near p_beta x_{t+1} = x_t - eta L x_{t-k} with L = beta (diag p - p p^T),
+    which decays iff eta lambda_max(L) < 2 sin(pi/(4k+2)). The stationary policy is the same at every age.
+    Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...).
 
     >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
     array([14.505,  2.519])

@@ -30,13 +30,12 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 class Draws(NamedTuple):
     """Contribution of one answer to the expected update, as tensors differentiable in the log-probabilities.
 
-    A step draws independently from each row. p: (rows, answers), each row sums to 1; entries: (rows,
-        answers, tokens), indices of an answer's tokens; c: (rows, answers, tokens), factors of their
-        gradients, 0 for padding. For an advantage that depends on more than the answer: weight, shaped
-        like c, multiplies the advantage's part of c; variance, (rows, answers), of the advantage given
-        its answer (errors of a verifier, rewards of the others of a group); shared, (rows, answers),
-        whose mean squared is added, because each of two answers of a group is in the other's baseline
-        (`group_baseline`).
+    A step draws independently from each row. p: (rows, answers), each row sums to 1; entries: (rows, answers,
+    tokens), indices of an answer's tokens; c: (rows, answers, tokens), factors of their gradients, 0 for
+    padding. For an advantage that depends on more than the answer: weight, shaped like c, multiplies the
+    advantage's part of c; variance, (rows, answers), of the advantage given its answer (errors of a verifier,
+    rewards of the others of a group); shared, (rows, answers), whose mean squared is added, because each of
+    two answers of a group is in the other's baseline (`group_baseline`).
     """
 
     p: Tensor
@@ -51,9 +50,9 @@ def group_baseline(p: Tensor, rewards: Tensor, other_answers: float) -> tuple[Te
     """Noise that a baseline from the answers' own group adds: `Draws.variance` and `.shared`.
 
     p, rewards: (rows, answers). A group of G, each reward minus the mean of the others', has the gradient
-        sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards minus their expectation, s the scores.
-        The second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) /
-        (G-1), with `other_answers` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
+    sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards minus their expectation, s the scores. The
+    second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) / (G-1), with
+    `other_answers` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
     """
     centred = rewards - (p * rewards).sum(-1, keepdim=True)
     return (p * centred.square()).sum(-1, keepdim=True) / other_answers, centred / math.sqrt(other_answers)
@@ -101,16 +100,15 @@ def spread_over_seeds(
     """Std over seeds of a measure, if each step draws `batch` answers, to first order in the noise.
 
     Parameters: model, whose parameters are trained and then restored; log_probs of all answers, or of all
-        entries of its tables; update, its `Draws` (`decision_update` for single decisions); batch,
-        answers of each row per step; measure, a scalar of the log-probabilities; learning_rate, a number
-        or a function of the step; steps at most, or fewer if `until`, a scalar of the log-probabilities,
-        crosses 0: every seed stops there at its own step, and is measured at the crossing. optimiser
-        "sgd" or "adam" (torch's, without weight decay). Every `checkpoint`-th state is stored and the
-        others are recomputed, which takes one more forward run. refresh: the gradient's variance, which
-        drives Adam's second moment, is recomputed every so many steps; above 1 its own slope is
-        neglected, and a step is some ten times as fast. Returns the std, the measure, the steps and the
-        log-probabilities at the end. Raises ValueError for arguments out of range. Source: ours, entries
-        `sampling_noise`.
+    entries of its tables; update, its `Draws` (`decision_update` for single decisions); batch, answers of
+    each row per step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of
+    the step; steps at most, or fewer if `until`, a scalar of the log-probabilities, crosses 0: every seed
+    stops there at its own step, and is measured at the crossing. optimiser "sgd" or "adam" (torch's, without
+    weight decay). Every `checkpoint`-th state is stored and the others are recomputed, which takes one more
+    forward run. refresh: the gradient's variance, which drives Adam's second moment, is recomputed every so
+    many steps; above 1 its own slope is neglected, and a step is some ten times as fast. Returns the std, the
+    measure, the steps and the log-probabilities at the end. Raises ValueError for arguments out of range.
+    Source: ours, entries `sampling_noise`.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     integers("batch", batch, at_least=1)
@@ -148,8 +146,8 @@ def spread_along(
 ) -> SpreadAlong:
     """`spread_over_seeds` for several measures of one training, by name; without measures only the run's end.
 
-    `other_updates` have the same expectation and other noise, for example other baselines, by name: all
-        share one expected-gradient run and its adjoint. Source: ours, entries `sampling_noise`.
+    `other_updates` have the same expectation and other noise, for example other baselines, by name: all share
+    one expected-gradient run and its adjoint. Source: ours, entries `sampling_noise`.
     """
     checkpoints: dict[int, State] = {}
     last: list[State] = []
@@ -245,8 +243,7 @@ class DifferentiableTraining:
     def drawn(self, state: State, at: int, generator: torch.Generator) -> State:
         """Take one step on sampled answers: the noise itself, not its first order.
 
-        The random part of an answer's advantage (`Draws.variance`) is normal; `Draws.shared` is left
-        out.
+        The random part of an answer's advantage (`Draws.variance`) is normal; `Draws.shared` is left out.
         """
         with torch.no_grad():
             log_p, backward = vjp(self.log_probs, state[0])[:2]
@@ -334,13 +331,11 @@ class DifferentiableTraining:
 
 
 def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
-    """Factor of each entry's gradient for token coefficients c, times the answers' probabilities."""
+    """Factor of each entry's gradient, from token coefficients c that include answer probabilities."""
     return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 
 class _LogProbModule(torch.nn.Module):
-    """Module whose output is the model's log-probabilities."""
-
     def __init__(self, model: torch.nn.Module, log_probs: LogProbs) -> None:
         super().__init__()
         self.model, self.log_probs = model, log_probs

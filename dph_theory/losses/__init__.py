@@ -1,5 +1,4 @@
-"""Losses for training with binary rewards, and the objective of a run: KL terms, advantages, clips, the
-methods.
+"""Losses for binary rewards, and the objective of a run: KL terms, advantages, clips, the methods.
 
 This package's own losses are pure functions of log-probabilities, advantages and masks, for models of any
 size. Logarithms are natural; u = pi/ref, policy first. A loss is a scalar to minimise, float64 for float64

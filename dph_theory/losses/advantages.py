@@ -48,7 +48,6 @@ _SPREADS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def _over(top: Tensor, below: Tensor) -> Tensor:
-    """Quotient, zero if the denominator is zero."""
     return torch.where(below > 0, top / torch.where(below > 0, below, 1.0), 0 * top)
 
 
@@ -73,11 +72,10 @@ def group_advantages(rewards: Tensor, *, divided_by: str = "std", baseline: str 
 
     Args:
         rewards: Floating-point rewards, shape (groups, size), size at least 2.
-        divided_by: "std", the group's population std with no constant added; "mean", for rewards that are
-            not negative; or "none". The first two need a baseline that is a mean.
-        baseline: "mean" of the group; "leave_one_out", the mean of the others, which scales the
-            difference by size/(size-1); "one", so that only incorrect answers have an advantage; "none",
-            only correct ones.
+        divided_by: "std", the group's population std with no constant added; "mean", for rewards that are not
+            negative; or "none". The first two need a baseline that is a mean.
+        baseline: "mean" of the group; "leave_one_out", the mean of the others, which scales the difference by
+            size/(size-1); "one", so that only incorrect answers have an advantage; "none", only correct ones.
 
     Returns:
         Advantages, shape (groups, size), float64 for float64 rewards and float32 otherwise.
@@ -110,7 +108,7 @@ def informative_groups(rewards: Tensor) -> Tensor:
     """Mark the groups whose rewards differ (DAPO's dynamic sampling): (groups, size) to booleans (groups,).
 
     Groups of equal rewards have zero advantage and only dilute the mean. Raises ValueError as
-        `group_advantages`. Source: yu2025dapo.
+    `group_advantages`. Source: yu2025dapo.
     """
     check_groups(rewards)
     return rewards.amax(dim=1) > rewards.amin(dim=1)
@@ -178,7 +176,6 @@ def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
-    """Unbiased estimate of pass@k from `right` correct of `size`."""
     return 1 - comb(max(size - right, 0), k) / comb(size, k)
 
 

@@ -21,13 +21,13 @@ def alpha_dpg_rewards(
 ) -> Tensor:
     """Reward of alpha-DPG, detached: R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, -1/alpha on incorrect y.
 
-    log p_*(y) = log_base - log_base_rate on correct y. E_pi[R grad log pi] = -grad D_{f_alpha}(pi ||
-    p_*), and alpha = 1 is KL-DPG. In the authors' code (naver/alpha-dpg a6f42d0) alpha is 1 minus this
-    one, and the reward is not divided by alpha. Takes sequence log-probabilities log_pi, log_base and
-    valid (..., samples), and log_base_rate (...), at most 0; the result has log_pi's shape and the
-    working dtype. ratio_clip, off by default, bounds p_*/pi from above; see `clipped_ratio_count`. Raises
-    ValueError for alpha or ratio_clip not positive and finite, shapes that do not fit, integers, rates
-    above one. Source: kruszewski2026whatever, go2023fdpg.
+    log p_*(y) = log_base - log_base_rate on correct y. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*),
+    and alpha = 1 is KL-DPG. In the authors' code (naver/alpha-dpg a6f42d0) alpha is 1 minus this one, and the
+    reward is not divided by alpha. Takes sequence log-probabilities log_pi, log_base and valid (...,
+    samples), and log_base_rate (...), at most 0; the result has log_pi's shape and the working dtype.
+    ratio_clip, off by default, bounds p_*/pi from above; see `clipped_ratio_count`. Raises ValueError for
+    alpha or ratio_clip not positive and finite, shapes that do not fit, integers, rates above one. Source:
+    kruszewski2026whatever, go2023fdpg.
     """
     number("alpha", alpha, above=0)
     log_ratio, valid = _log_ratio(log_pi, log_base, valid, log_base_rate)

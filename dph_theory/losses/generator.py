@@ -31,9 +31,8 @@ def generator_loss(
 ) -> Tensor:
     """Mean of f(u) at log u = log_ratio = log pi - log ref over stored reference samples.
 
-    On all reference samples every gauge estimates D_f(pi || ref). On correct samples only, the gauge
-    decides the target: for -log u it is the filtered policy, for the normalised gauge the base's own pass
-    rate.
+    On all reference samples every gauge estimates D_f(pi || ref). On correct samples only, the gauge decides
+    the target: for -log u it is the filtered policy, for the normalised gauge the base's own pass rate.
 
     Args:
         divergence: An f-divergence or its name.
@@ -41,12 +40,11 @@ def generator_loss(
         mask: True at the tokens that count, same shape.
         level: "token" for each token's ratio, "sequence" for the product over each row.
         reduction: Weights of the terms, as in `reductions.weights`.
-        gauge: Linear term c(u-1) added to f: "printed" is f as declared, "normalised" subtracts
-            f'(1)(u-1), a number is c.
+        gauge: Linear term c(u-1) added to f: "printed" is f as declared, "normalised" subtracts f'(1)(u-1), a
+            number is c.
 
     Returns:
-        A scalar, float64 for float64 input and float32 otherwise; inf only if the value exceeds the
-        dtype.
+        A scalar, float64 for float64 input and float32 otherwise; inf only if the value exceeds the dtype.
 
     Raises:
         ValueError: For an unknown name, shapes that differ, integers, or a fully masked batch.
@@ -66,8 +64,8 @@ def generator_loss(
 def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
     """Map x to (f(e^x), its derivative in x) on tensors, by the divergence's own form.
 
-    The printed and the normalised gauge are accurate in the dtype of x. A number as gauge may cancel most
-    of f, so it is computed in float64.
+    The printed and the normalised gauge are accurate in the dtype of x. A number as gauge may cancel most of
+    f, so it is computed in float64.
     """
     wide = not isinstance(gauge, str) and gauge != 0
 
@@ -86,8 +84,8 @@ def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
 def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The released rehearsal loss `forward`: u - 1 - log u, u = pi/ref, log u within +-20, the result +-10.
 
-    log_pi, log_ref, mask (batch, tokens); returns the mean over tokens, in nats. Source: li2025choice,
-    the released code.
+    log_pi, log_ref, mask (batch, tokens); returns the mean over tokens, in nats. Source: li2025choice, the
+    released code.
 
     >>> float(released_forward(torch.zeros(1, 1), torch.tensor([[-30.0]]), torch.ones(1, 1)))
     10.0

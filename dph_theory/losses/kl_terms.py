@@ -179,8 +179,8 @@ class KLTerm(Setting):
     def released_above(self) -> float:
         """The x above which a clamp of k2 removes a sampled token's gradient; inf if no clamp does.
 
-        A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes
-        all mass.
+        A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes all
+        mass.
         """
         clamps = self.place in ("loss", "held ratio") and self.estimator == "k2" and self.outer is not None
         return float(np.sqrt(2 * self.outer)) if clamps and self.outer is not None else np.inf

@@ -114,8 +114,8 @@ class Method:
 def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
     """Loss of DPH, exploration + eta rehearsal; at eta = 0 the exploration alone.
 
-    Both losses are scalars. Raises ValueError for tensors that are not floating scalars, and for an eta
-        that is negative or not finite. Source: li2025choice.
+    Both losses are scalars. Raises ValueError for tensors that are not floating scalars, and for an eta that
+    is negative or not finite. Source: li2025choice.
     """
     floats("exploration", exploration, ())
     floats("rehearsal", rehearsal, ())

@@ -13,8 +13,8 @@ from .kl_terms import KLTerm
 class Weight(NamedTuple):
     """An advantage in words, with its divisor and the baseline subtracted from rewards.
 
-    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None if
-    no stationary policy is known.
+    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None if no
+    stationary policy is known.
     """
 
     words: str
@@ -83,12 +83,11 @@ REASONS: Mapping[str, str] = MappingProxyType(
 class Objective:
     """Objective of a run. Every reader of settings builds one; every analysis asks it.
 
-    advantage: divisor and baseline of rewards, in groups of group_size answers (None if the settings do
-        not give it); term and coefficient: the KL term, active if the coefficient is above 0; reduction
-        over the tokens of answers; updates, optimiser steps per batch (None if not given); sampler of the
-        answers; mixed_only: are groups with equal rewards dropped?; unpredicted: the reason why no
-        stationary policy is known, or ""; undecided: settings that decide the objective and whose values
-        are not known.
+    advantage: divisor and baseline of rewards, in groups of group_size answers (None if the settings do not
+    give it); term and coefficient: the KL term, active if the coefficient is above 0; reduction over the
+    tokens of answers; updates, optimiser steps per batch (None if not given); sampler of the answers;
+    mixed_only: are groups with equal rewards dropped?; unpredicted: the reason why no stationary policy is
+    known, or ""; undecided: settings that decide the objective and whose values are not known.
     """
 
     advantage: Weight
@@ -122,8 +121,8 @@ class Objective:
     def stationary_arguments(self) -> Mapping[str, Any]:
         """Arguments of `stationary.normalised_pass_rate_at` beside the base rates.
 
-        If the group size is unknown, answers minus the mean of the others weigh alike in every group;
-        without a KL any divergence may stand here.
+        If the group size is unknown, answers minus the mean of the others weigh alike in every group; without
+        a KL any divergence may stand here.
         """
         return {
             "beta": self.coefficient,

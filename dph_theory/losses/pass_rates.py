@@ -19,9 +19,9 @@ MEMORY = 0.8  # Factor by which a new group discounts earlier counts, because th
 class PassRates:
     """Pass rates of prompts from counts of the base, updated by groups of answers.
 
-    Parameters: correct, answers: counts (prompts,) with `correct` at most `answers` and `answers` at
-        least one; fractions are discounted counts; memory in [0, 1], the factor by which a group
-        discounts earlier counts. Raises ValueError for other values.
+    Parameters: correct, answers: counts (prompts,) with `correct` at most `answers` and `answers` at least
+    one; fractions are discounted counts; memory in [0, 1], the factor by which a group discounts earlier
+    counts. Raises ValueError for other values.
 
     >>> rates = PassRates([0, 8], [8, 8])
     >>> rates.count([0, 1], torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
@@ -33,7 +33,7 @@ class PassRates:
         answers = real("answers", answers, at_least=1, below=1e15)
         correct = real("correct", correct, at_least=0)
         if correct.shape != answers.shape or correct.ndim != 1 or (correct > answers).any():
-            raise argument_error("correct", correct.tolist(), f"a count a prompt, at most {answers.tolist()}")
+            raise argument_error("correct", correct.tolist(), f"counts of at most {answers.tolist()}")
         self.memory = scalar("memory", probability("memory", memory))
         self.correct = torch.as_tensor(correct, dtype=torch.float64).clone()
         self.answers = torch.as_tensor(answers, dtype=torch.float64).clone()
@@ -49,11 +49,10 @@ class PassRates:
     def weights(self, prompts: Any, *, power: float) -> Tensor:
         """V^-power of these prompts, (groups,), after their own groups are counted.
 
-        With n counted answers of one policy and power 1, an undivided advantage weighs V as MaxRL
-            does in groups of n, up to a factor. Without the own group, one success after a row of
-            failures would weigh as much as many successes: a spike that Adam's second moment
-            remembers. If no answer was correct, so that advantages are zero, V counts as 1e-9.
-            ValueError for a power outside [0, 10).
+        With n counted answers of one policy and power 1, an undivided advantage weighs V as MaxRL does in
+        groups of n, up to a factor. Without the own group, one success after a row of failures would weigh as
+        much as many successes: a spike that Adam's second moment remembers. If no answer was correct, so that
+        advantages are zero, V counts as 1e-9. ValueError for a power outside [0, 10).
         """
         power = scalar("power", real("power", power, at_least=0, below=10))
         rows = torch.as_tensor(prompts)

@@ -52,8 +52,7 @@ def kl_penalty(
         A scalar for "loss"; penalties (batch, tokens), 0 at masked tokens, for "reward".
 
     Raises:
-        ValueError: For an unknown name, log_old missing or superfluous, bad shapes, or a fully masked
-            batch.
+        ValueError: For an unknown name, log_old missing or superfluous, bad shapes, or a fully masked batch.
 
     Source: schulman2020kl; ours, entries `kl_estimators`.
     """

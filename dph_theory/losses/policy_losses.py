@@ -80,7 +80,6 @@ def ppo_clip_loss(
 
 
 def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
-    """Reshape advantages to (batch, terms) of the level."""
     if isinstance(advantages, Tensor) and advantages.ndim == 2 and level == "token":
         floats("advantages", advantages, ("batch", "tokens"))
         allowed, shaped = mask.shape, advantages
@@ -159,8 +158,8 @@ def clip(
 ) -> Tensor:
     """Minimum of r A and r A with r clipped to [1-low, 1+high], log r within +-inner.
 
-    level: meaning of r, a key of LOG_RATIOS; dual: for A < 0 at least dual A; delta: clamp of r in the
-        first term.
+    level: meaning of r, a key of LOG_RATIOS; dual: for A < 0 at least dual A; delta: clamp of r in the first
+    term.
     """
     ratio = torch.exp(bounded(LOG_RATIOS[level](b), inner))
     first = ratio if delta is None else ratio.clamp(max=delta)
@@ -176,7 +175,6 @@ def reinforce(b: Sampled) -> Tensor:
 
 
 def _scored(b: Sampled, weight: Tensor) -> Tensor:
-    """sg(weight) A log pi."""
     return weight.detach() * b.advantages * b.log_pi
 
 
@@ -269,7 +267,7 @@ def within_bounds(b: Sampled, *, least: float, most: float, level: str = "token"
     """The clipped surrogate times sg(pi)/sampler of each token, 0 where a ratio is outside [least, most].
 
     level: "token" (IcePop), "sequence" for the product over an answer, which then weighs its tokens, or
-        "mean" for its geometric mean (seq-mask-tis).
+    "mean" for its geometric mean (seq-mask-tis).
     """
     log_ratio = b.x.detach()
     of_answer = (log_ratio * b.mask).sum(dim=-1, keepdim=True)
@@ -291,9 +289,9 @@ SURROGATES: Mapping[str, Callable[..., Tensor]] = MappingProxyType(
 def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, **settings: Any) -> Loss:
     """Build minus a surrogate, reduced to a scalar.
 
-    Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of `losses.REDUCTIONS`,
-        over a fixed `length`. Returns a function of (log_pi, log_old, advantages, mask), each (batch,
-        tokens), to a scalar. Raises ValueError for another form or reduction.
+    Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of `losses.REDUCTIONS`, over a
+    fixed `length`. Returns a function of (log_pi, log_old, advantages, mask), each (batch, tokens), to a
+    scalar. Raises ValueError for another form or reduction.
     """
     choice("form", form, SURROGATES)
     choice("reduction", reduction, REDUCTIONS)

@@ -33,8 +33,8 @@ def weights(mask: TokenMask, level: str, reduction: str, dtype: torch.dtype) -> 
     """Weight of each term, a scalar or (batch, 1), before masking.
 
     "sum": 1. "token_mean": 1 / tokens of the batch (yu2025dapo), at either level, so that for an additive
-    term such as -log u both levels agree. "sequence_mean": the mean over rows that have tokens, of the
-    row's mean over its tokens (shao2024grpo) at the token level, of its one term at the sequence level.
+    term such as -log u both levels agree. "sequence_mean": the mean over rows that have tokens, of the row's
+    mean over its tokens (shao2024grpo) at the token level, of its one term at the sequence level.
     "sequence_sum": the mean over rows of the row's sum.
     """
     choice("reduction", reduction, REDUCTIONS)

@@ -62,8 +62,8 @@ def logit(p: Values) -> Values:
 def log_ratio(p: Values, q: Values) -> Values:
     """log(p/q) of float64 masses: -inf if p = 0 < q, +inf if q = 0 < p, 0 if both are 0.
 
-    Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) has the relative
-    accuracy that log p - log q loses.
+    Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) has the relative accuracy
+    that log p - log q loses.
     """
     is_near = np.abs(p - q) <= 0.5 * q
     close = np.log1p(np.where(is_near, p - q, 0.0) / np.where(is_near & (q > 0), q, 1.0))

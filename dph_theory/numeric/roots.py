@@ -14,9 +14,9 @@ def rising_root(
 ) -> np.ndarray:
     """Solve function(x, *rows) = 0 to the last bits for a function that increases in x; shape (...).
 
-    low, high: (...), finite; tables: (..., n). The function takes x of shape (k,) and the matching rows
-        of the tables, (k, n). If it has one sign on the whole interval, which rounding can do to a root
-        at an end, the result is the end nearer to the root.
+    low, high: (...), finite; tables: (..., n). The function takes x of shape (k,) and the matching rows of
+    the tables, (k, n). If it has one sign on the whole interval, which rounding can do to a root at an end,
+    the result is the end nearer to the root.
     """
     from scipy.optimize.elementwise import find_root
 
@@ -39,9 +39,9 @@ def rising_root(
 def newton_root(step: Callable[[Values], Values], start: Values) -> Values:
     """Iterate Newton's steps from `start` to the last bits, if no step passes the root.
 
-    This is the case if the function increases and is convex and start is above its root, or concave and
-    start is below. Beyond the root, where only rounding can lead, `step` must be zero. Raises
-    ArithmeticError if there is no convergence after 200 steps.
+    This is the case if the function increases and is convex and start is above its root, or concave and start
+    is below. Beyond the root, where only rounding can lead, `step` must be zero. Raises ArithmeticError if
+    there is no convergence after 200 steps.
     """
     x = start
     for _ in range(NEWTON_STEPS):

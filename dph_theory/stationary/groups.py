@@ -41,8 +41,8 @@ minus the mean of the others ("leave_one_out"); the sample std ("std", as in GRP
 def group_weight(group_size: int, pass_rate: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
     """Weight of a prompt's pass-rate gradient, alpha_G(V) = E[A | v=1] - E[A | v=0], exact.
 
-    "none": 1 - 1/G; "leave_one_out": 1; "mean": (1 - (1-V)^(G-1))/V; "std": (G-1)/sqrt G at both ends,
-    and constant in V for small groups, alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3.
+    "none": 1 - 1/G; "leave_one_out": 1; "mean": (1 - (1-V)^(G-1))/V; "std": (G-1)/sqrt G at both ends, and
+    constant in V for small groups, alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3.
 
     Args:
         group_size: Answers per prompt G, at least 2.
@@ -72,8 +72,8 @@ def group_weight_slope(group_size: int, pass_rate: Scalars, scale: str = "std") 
 def group_objective(group_size: int, pass_rate: Scalars, scale: str = "std") -> Values:
     """Objective J_G(V) that the advantage maximises on a prompt: the integral of alpha_G from 0 to V.
 
-    For "mean" (MaxRL) it is sum_{k=1}^{G-1} pass@k/k with pass@k = 1 - (1-V)^k. Arguments, shapes and
-    errors are those of `group_weight`. Source: ours, entries `group_advantages`.
+    For "mean" (MaxRL) it is sum_{k=1}^{G-1} pass@k/k with pass@k = 1 - (1-V)^k. Arguments, shapes and errors
+    are those of `group_weight`. Source: ours, entries `group_advantages`.
     """
     gains, pass_rate = _gains(group_size, scale, 0.0), probability("pass_rate", pass_rate)
     correct = np.arange(group_size)
@@ -85,9 +85,9 @@ def group_objective(group_size: int, pass_rate: Scalars, scale: str = "std") -> 
 def mixed_share(group_size: int, pass_rate: Scalars) -> tuple[Values, Values]:
     """Probability that a group is mixed, given that it has a correct answer, and given an incorrect one.
 
-    These are 1 - V^(G-1) and 1 - (1-V)^(G-1), each of the shape of `pass_rate`: the shares of correct and
-    of incorrect answers whose KL is trained if groups with equal rewards are dropped. Raises ValueError
-    for a group smaller than 2.
+    These are 1 - V^(G-1) and 1 - (1-V)^(G-1), each of the shape of `pass_rate`: the shares of correct and of
+    incorrect answers whose KL is trained if groups with equal rewards are dropped. Raises ValueError for a
+    group smaller than 2.
 
     >>> round(float(mixed_share(8, 0.99)[0]), 3)
     0.068

@@ -14,7 +14,7 @@ def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> li
     """Filtered policy p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
 
     Arguments and shapes are those of `sequence_policy`. Raises ValueError if the base gives the correct
-        answers no mass. Source: dymetman2026binary; entries `sequence_penalties`, `token_penalties`.
+    answers no mass. Source: dymetman2026binary; entries `sequence_penalties`, `token_penalties`.
     """
     setting = tree(base, valid, end)
     correct = np.where(setting.valid, joint(setting.base), 0.0)
@@ -31,10 +31,10 @@ def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> li
 def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
     """Locally filtered policy: at each prefix only the tokens from which a correct answer is still reachable.
 
-    loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'). This is the limit of the token reverse KL
-    and the distribution of grammar-constrained decoding. Shapes are those of `sequence_policy`; a prefix
-    without a reachable correct answer has the base's distribution.
-    Source: park2024grammar for decoding; ours, entries `token_penalties`.
+    loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'). This is the limit of the token reverse KL and
+    the distribution of grammar-constrained decoding. Shapes are those of `sequence_policy`; a prefix without
+    a reachable correct answer has the base's distribution. Source: park2024grammar for decoding; ours,
+    entries `token_penalties`.
     """
     setting = tree(base, valid, end)
     policy: list[np.ndarray] = []
@@ -48,9 +48,9 @@ def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> l
 def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
     """Limit of the token forward KL as beta -> 0 (k3 in the loss, without importance weight).
 
-    pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a correct answer is reachable; w = 0 at
-    the leaves, and w(s) is the root that normalises pi. To first order V(s) = 1 + beta w(s). Shapes and
-    dead prefixes are as in `locally_filtered`. Source: ours, entries `token_penalties`.
+    pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a correct answer is reachable; w = 0 at the
+    leaves, and w(s) is the root that normalises pi. To first order V(s) = 1 + beta w(s). Shapes and dead
+    prefixes are as in `locally_filtered`. Source: ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)

@@ -1,5 +1,4 @@
-"""Stationary policies of std-normalised runs: those of beta/alpha_G(V), where V is the policy's own pass
-rate.
+"""Stationary policies of std-normalised runs: those of beta/alpha_G(V), V the policy's own pass rate.
 
 V solves an equation that can have several roots; the start of a run decides which root the run reaches.
 """
@@ -48,10 +47,10 @@ def normalised_validities(
 ) -> tuple[StationaryValidity, ...]:
     """All roots mu of f'(mu/A1) - f'((1-mu)/A0) = alpha_G(mu)/beta, in increasing order, with stability.
 
-    Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. The equation describes a single decision, or a
-        penalty on whole answers. A root is stable if the left side crosses from below. With `mixed_only`,
-        groups of equal rewards are dropped together with their KL, as `mixed_share` weighs. Raises
-        ValueError unless 0 < base_rate < 1 and beta > 0. Source: ours, entries `group_advantages`.
+    Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. The equation describes a single decision, or a penalty
+    on whole answers. A root is stable if the left side crosses from below. With `mixed_only`, groups of equal
+    rewards are dropped together with their KL, as `mixed_share` weighs. Raises ValueError unless 0 <
+    base_rate < 1 and beta > 0. Source: ours, entries `group_advantages`.
     """
     from scipy.optimize import brentq
 
@@ -70,11 +69,9 @@ def normalised_validities(
 
 
 def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.ndarray:
-    """Refine the grid where the function comes close enough to zero to touch it between two points.
-
-    Near a fold two roots lie within one step whose end points have one sign. The function turns in
-    between, and the parabola through three points shows whether it may reach zero.
-    """
+    """Refine the grid where the function comes close enough to zero to touch it between two points."""
+    # Near a fold two roots lie within one step whose end points have one sign. The function turns in between,
+    # and the parabola through three points shows whether it may reach zero.
     values = function(grid)
     for _ in range(_REFINEMENTS):
         sides, height = np.sign(values), np.abs(values)
@@ -96,8 +93,8 @@ def several_policies_below(group_size: int, scale: str = "std") -> float:
     """Base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
 
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
-        alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours,
-        entries `group_advantages`.
+    alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, entries
+    `group_advantages`.
     """
     log_odds = np.linspace(-FARTHEST_LOGIT / 2, FARTHEST_LOGIT / 2, 5 * _GRID)
     mu, failed = expit(log_odds), expit(-log_odds)
@@ -120,8 +117,8 @@ def normalised_pass_rate_at(
     """Pass rate that a std-normalised run reaches from `start` (by default the base's own pass rate).
 
     From there the pass rate moves to the nearest root of `normalised_validities` in the direction of its
-    gradient. Shapes broadcast; base rates 0 and 1 stay. Errors are those of `normalised_validities`.
-    Source: ours, entries `group_advantages`.
+    gradient. Shapes broadcast; base rates 0 and 1 stay. Errors are those of `normalised_validities`. Source:
+    ours, entries `group_advantages`.
     """
     base_rate = probability("base_rate", base_rate)
     start = base_rate if start is None else probability("start", start)
@@ -194,8 +191,8 @@ def normalised_policy(
         beta: KL coefficient in units of reward, positive.
         group_size: Answers per prompt G, at least 2.
         scale: Divisor of the advantage, a key of `SCALES`.
-        solver: `token_policy` or `sequence_policy`; the latter also for a penalty that is corrected for
-            the KL of the tokens to come.
+        solver: `token_policy` or `sequence_policy`; the latter also for a penalty that is corrected for the
+            KL of the tokens to come.
         divergence: The penalty's divergence.
         start: Pass rate before training, by default the base's.
         end: The end symbol, if answers may be shorter than the tree.

@@ -117,10 +117,8 @@ def power_family(divergence: FDivergence) -> float | None:
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """Solve f'(u) = f'(e^top) + drop for log u, with drop <= 0; -inf below f'(0+).
-
-    For a power family the slopes are those of f/f''(1).
-    """
+    """Solve f'(u) = f'(e^top) + drop for log u, with drop <= 0; -inf below f'(0+)."""
+    # For a power family the slopes are those of f/f''(1).
     power = power_family(divergence)
     if power is not None:
         # u^-power is linear in the slope.
@@ -142,7 +140,6 @@ def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np
 
 
 def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.ndarray) -> np.ndarray:
-    """Roots of an increasing function, one per entry of its second argument."""
     from scipy.optimize import elementwise
 
     roots = elementwise.find_root(function, (low, high), args=(argument,))

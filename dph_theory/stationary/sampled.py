@@ -46,9 +46,9 @@ def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: floa
     """Restrict tables to the tokens that a truncated sampler leaves at each prefix, normalised.
 
     The cuts apply in the order of transformers: the top_k likeliest (0: all); of these the fewest of mass
-        top_p; of these the tokens of at least min_p times the largest probability. Among equal tokens the
-        first counts as likelier. Shapes are unchanged. Raises ValueError for a top_p outside (0, 1], a
-        min_p outside [0, 1] or a top_k below 0.
+    top_p; of these the tokens of at least min_p times the largest probability. Among equal tokens the first
+    counts as likelier. Shapes are unchanged. Raises ValueError for a top_p outside (0, 1], a min_p outside
+    [0, 1] or a top_k below 0.
     """
     share = scalar("top_p", real("top_p", top_p, above=0, at_most=1))
     least = scalar("min_p", probability("min_p", min_p))
@@ -78,18 +78,17 @@ def policy_at_temperature(
     solver: PolicySolver = sequence_policy,
     **options: object,
 ) -> list[np.ndarray]:
-    """Stationary policy, read at T = 1, of a run that divides logits by T in rollouts, log-probabilities and
-    KL.
+    """Stationary policy, read at T = 1, if logits are divided by T in rollouts, log-probabilities and KL.
 
-        Training acts on pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. For one
-        decision under the reverse KL this is a e^{T v/beta}, the base's proportions at beta/T. On trees with
-        the KL in the reward pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes are those of `solver`.
+    Training acts on pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. For one decision
+    under the reverse KL this is a e^{T v/beta}, the base's proportions at beta/T. On trees with the KL in the
+    reward pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes are those of `solver`.
 
-        >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
-        >>> policy.round(4)
-        array([0.466 , 0.2003, 0.3338])
+    >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
+    >>> policy.round(4)
+    array([0.466 , 0.2003, 0.3338])
 
-        Source: ours, entries `samplers`.
+    Source: ours, entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -102,11 +101,11 @@ def policy_after_resets(
 ) -> list[np.ndarray]:  # fmt: skip
     """Policy after `rounds` trainings to the stationary policy, each followed by a reset of the reference.
 
-    mixup in (0, 1] is how far the reference's logits move (in TRL, ref_model_mixup_alpha moves weights).
-    With the KL in the reward and mixup 1 the result is `solver` at beta/rounds on every tree; for one
-    decision it is `solver` at beta / (1 + mixup (rounds - 1)). With the token reverse KL at beta times
-    many rounds the limit is the filtered policy, not the locally filtered one. Shapes are those of
-    `solver`. Source: ours, entries `samplers`.
+    mixup in (0, 1] is how far the reference's logits move (in TRL, ref_model_mixup_alpha moves weights). With
+    the KL in the reward and mixup 1 the result is `solver` at beta/rounds on every tree; for one decision it
+    is `solver` at beta / (1 + mixup (rounds - 1)). With the token reverse KL at beta times many rounds the
+    limit is the filtered policy, not the locally filtered one. Shapes are those of `solver`. Source: ours,
+    entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -126,8 +125,8 @@ def rewarded_policy(
     """Maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
 
     For correctness plus a format bonus, r = v + w f, there are four kinds of answers, each in the base's
-    proportions; if w > 1, an incorrect answer in format gains on a correct one out of format. Rewards
-    have one number per answer, (V, ..., V), an ended answer at its padded entry; other shapes as in
+    proportions; if w > 1, an incorrect answer in format gains on a correct one out of format. Rewards have
+    one number per answer, (V, ..., V), an ended answer at its padded entry; other shapes as in
     `sequence_policy`. Source: ours, entries `samplers`.
     """
     values = real("rewards", rewards)
@@ -143,13 +142,13 @@ def masked_policy(
 ) -> Values:
     """Stationary policy of a decision whose unfinished answers are masked out of the loss, (..., outcomes).
 
-    The policy gradient acts in logits; the mass of unfinished answers is unconstrained. With the KL in
-    the reward and the mean reward of the finished answers as baseline, these become p_beta among
-    themselves, at odds Z e^{-k/(n beta)} / (a's unfinished mass), where Z = sum of a e^{v/beta} over the
-    n finished answers, k of them correct. in_loss: k2 or the corrected k3 in the loss and the mean of all
-    rewards as baseline, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect finished answer has a
-    e^{-V/beta}. Either way masking can increase truncation. Raises ValueError if an unfinished answer is
-    correct, none is unfinished, or no correct one has mass.
+    The policy gradient acts in logits; the mass of unfinished answers is unconstrained. With the KL in the
+    reward and the mean reward of the finished answers as baseline, these become p_beta among themselves, at
+    odds Z e^{-k/(n beta)} / (a's unfinished mass), where Z = sum of a e^{v/beta} over the n finished answers,
+    k of them correct. in_loss: k2 or k3 with importance weight in the loss and the mean of all rewards as
+    baseline, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect finished answer has a e^{-V/beta}. Either way
+    masking can increase truncation. Raises ValueError if an unfinished answer is correct, none is unfinished,
+    or no correct one has mass.
 
     >>> masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
     np.float64(0.2023)
@@ -179,11 +178,10 @@ def masked_policy(
 def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
     """The beta of highest *true* pass rate under a verifier that some incorrect answers (hacks) always pass.
 
-    b* = (1 - phi) / log(J A0 / (nu h)) with J = 1 - phi - nu and A0 = 1 - A1 - h; below b* the hacks
-    grow. Arguments in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the
-    probability that another incorrect answer passes, and nu, that a correct one fails. Returns beta,
-    shapes broadcast: 0 if no beta is too small (nu h = 0), inf if training at any beta lowers the pass
-    rate.
+    b* = (1 - phi) / log(J A0 / (nu h)) with J = 1 - phi - nu and A0 = 1 - A1 - h; below b* the hacks grow.
+    Arguments in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the
+    probability that another incorrect answer passes, and nu, that a correct one fails. Returns beta, shapes
+    broadcast: 0 if no beta is too small (nu h = 0), inf if training at any beta lowers the pass rate.
 
     >>> float(best_beta(0.2, 0.001, 0.05, 0.1).round(6))
     0.107668

@@ -19,9 +19,8 @@ def sequence_policy(
 ) -> list[np.ndarray]:
     """Maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
 
-    u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0)
-    for every f, which sets the pass rate alone (`pass_rate_at`). Reverse KL: the tilted policy p_b ~ a
-    e^{v/b}.
+    u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0) for
+    every f, which sets the pass rate alone (`pass_rate_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
 
     Args:
         base: Next-token tables; entry t has shape (*batch, V, ..., V) with t+1 trailing axes.
@@ -52,9 +51,9 @@ def sequence_policy(
 def pass_rate_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
     """Pass rate mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
 
-    mu = 1 if the equation has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 +
-    1/beta. Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0,
-    1] (0 and 1 stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
+    mu = 1 if the equation has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 + 1/beta.
+    Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0, 1] (0 and 1
+    stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
     """
     base_rate, beta = probability("base_rate", base_rate), positive("beta", beta)
     require_common_shape(base_rate=base_rate, beta=beta)
@@ -66,9 +65,8 @@ def pass_rate_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = RE
 def beta_at(base_rate: Scalars, pass_rate: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
     """The beta at which base rate A1 is raised to `pass_rate`: the inverse of `pass_rate_at`.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < `pass_rate` < 1. A pass rate of 1 is
-    allowed if f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries
-    `sequence_penalties`.
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < `pass_rate` < 1. A pass rate of 1 is allowed if
+    f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries `sequence_penalties`.
     """
     require_smooth(divergence)
     base_rate, pass_rate = open_rate("base_rate", base_rate), probability("pass_rate", pass_rate)
@@ -102,11 +100,11 @@ def slope_at_zero(divergence: FDivergence) -> float:
 def effective_beta(beta: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
     """Equivalent beta for an exact verifier, b/J, if the verifier at hand makes errors.
 
-    Errors are independent of the answer given its correctness, so the mean reward is phi + J v with J = 1
-    - phi - nu. (Errors tied to particular answers are not noise: training maximises the given rewards.)
-    Without a KL the path is the same, J times slower. Arguments: beta > 0; phi, the share of incorrect
-    answers accepted, and nu, of correct ones rejected, in [0, 1]; shapes broadcast. Returns beta of that
-    shape. Raises ValueError unless J > 0, because training then lowers the pass rate.
+    Errors are independent of the answer given its correctness, so the mean reward is phi + J v with J = 1 -
+    phi - nu. (Errors tied to particular answers are not noise: training maximises the given rewards.) Without
+    a KL the path is the same, J times slower. Arguments: beta > 0; phi, the share of incorrect answers
+    accepted, and nu, of correct ones rejected, in [0, 1]; shapes broadcast. Returns beta of that shape.
+    Raises ValueError unless J > 0, because training then lowers the pass rate.
 
     >>> float(effective_beta(0.5, 0.05, 0.2).round(4))
     0.6667

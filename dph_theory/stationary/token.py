@@ -70,7 +70,6 @@ def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.nda
 
 
 def _ended(tokens: int, length: int, end: int) -> np.ndarray:
-    """Mask of the prefixes of that length that contain the end symbol."""
     ended = np.zeros((tokens,) * length, dtype=bool)
     for axis in range(length):
         ended[(slice(None),) * axis + (end,)] = True
@@ -162,9 +161,9 @@ def token_policy(
 ) -> list[np.ndarray]:
     """Stationary policy of a penalty on each token, by one backward pass over the tree.
 
-    At prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the pass rate after
-    s, t. Reverse KL (k2, or k3 with importance weight, in the loss): pi ~ a e^{Q/beta}. Forward KL (k3 in
-    the loss, without importance weight): pi = beta a/(l - Q), and V(s) = l - beta.
+    At prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the pass rate after s, t.
+    Reverse KL (k2, or k3 with importance weight, in the loss): pi ~ a e^{Q/beta}. Forward KL (k3 in the loss,
+    without importance weight): pi = beta a/(l - Q), and V(s) = l - beta.
 
     Args:
         base: Next-token tables; entry t has shape (*batch, V, ..., V) with t+1 trailing axes.
@@ -172,13 +171,13 @@ def token_policy(
         beta: Coefficient of the penalty in units of reward, positive, shape (*batch).
         divergence: The penalty's divergence.
         end: The end symbol, if answers may be shorter than the tree.
-        per_answer_mean: Weigh an answer's tokens by 1/length (TRL's loss_type grpo); the stationary
-            policy differs, see `answer_mean_policy`.
+        per_answer_mean: Weigh an answer's tokens by 1/length (TRL's loss_type grpo); the stationary policy
+            differs, see `answer_mean_policy`.
         lengths: Lengths of the answers, (V, ..., V), if `end` is not given.
 
     Returns:
-        Tables of the base's shapes; prefixes without mass, or without a reachable correct answer, have
-        the base's distribution.
+        Tables of the base's shapes; prefixes without mass, or without a reachable correct answer, have the
+        base's distribution.
 
     Source: ours, entries `token_penalties`.
     """
@@ -204,9 +203,8 @@ def answer_mean_policy(
     """Stationary policy of a token penalty in a loss that averages over each answer's tokens.
 
     At each prefix R(s,t) - b W(s,t) h(u_t) is constant in t, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
-    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V the policy's own pass rate. Raises
-    ValueError for another divergence, and for lengths that do not fit. Source: ours, entries
-    `updates_and_means`.
+    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V the policy's own pass rate. Raises ValueError
+    for another divergence, and for lengths that do not fit. Source: ours, entries `updates_and_means`.
     """
     if divergence not in (REVERSE_KL, FORWARD_KL):
         raise argument_error("divergence", divergence.name, "REVERSE_KL or FORWARD_KL, with per_answer_mean")
@@ -247,7 +245,7 @@ def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> n
         return answer_lengths(shape[0], setting.length, end)
     checked = np.asarray(real("lengths", lengths, above=0, below=np.inf))
     if checked.shape != shape:
-        raise argument_error("lengths.shape", checked.shape, f"one length an answer, {shape}")
+        raise argument_error("lengths.shape", checked.shape, f"one length per answer, {shape}")
     return checked
 
 

@@ -22,11 +22,10 @@ Kind = TypeVar("Kind")
 
 
 def build(kind: type[Kind], values: Any, where: str) -> Kind:
-    """Build a dataclass configured as `CHECKED` from a mapping, or raise ValueError for the first bad key or
-    value.
+    """Build a `CHECKED` dataclass from a mapping, or raise ValueError for the first bad key or value.
 
-        The error states the allowed values and, for an unknown key, the nearest known key; `where` precedes
-        each key, as in `task.options.`.
+    The error states the allowed values and, for an unknown key, the nearest known key; `where` precedes
+    each key, as in `task.options.`.
     """
     return cast(Kind, _validated(kind, values, where))
 
@@ -34,8 +33,8 @@ def build(kind: type[Kind], values: Any, where: str) -> Kind:
 def typed_arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner: str = "") -> dict[str, Any]:
     """Convert values to keyword arguments of the annotated types, or raise an error as `build` does.
 
-    With `owner`, the name of what takes the arguments, an unknown key's error names the owner instead of
-    all known keys.
+    With `owner`, the name of what takes the arguments, an unknown key's error names the owner instead of all
+    known keys.
     """
     named: Any = TypedDict
     kind = named("Arguments", dict(hints), total=False)
@@ -52,7 +51,6 @@ def _validated(kind: Any, values: Any, where: str, owner: str = "") -> Any:
 
 
 def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: ValidationError) -> ValueError:
-    """First problem as key, value and allowed values."""
     problems = error.errors(include_url=False)
     first = problems[0]
     keys = _keys(values, first["loc"])

@@ -22,11 +22,10 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
 
 
 def closest_name(name: str, names: Collection[str]) -> str | None:
-    """Known name that differs by one slip, or by two in a name of at least eight letters; None if there is
-    none.
+    """Known name that differs by one slip, or two in a name of at least eight letters; else None.
 
-        In names with dots the letters of the last part count, and a part of two letters must be exact. A
-        known name without the part before one of its dots also matches, if only one such name is known.
+    In names with dots the letters of the last part count, and a part of two letters must be exact. A
+    known name without the part before one of its dots also matches, if only one such name is known.
     """
     ends = {candidate for candidate in names if candidate.endswith(f".{name}")}
     if len(ends) == 1:

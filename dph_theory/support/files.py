@@ -68,8 +68,8 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write the value as JSON, atomically.
 
-    Infinite numbers become the strings "inf" and "-inf", because JSON has none. Short values, and lists
-    of numbers or words, take one line, so that files are small and their differences readable.
+    Infinite numbers become the strings "inf" and "-inf", because JSON has none. Short values, and lists of
+    numbers or words, take one line, so that files are small and their differences readable.
     """
     write_text(path, _json(value) + "\n")
 

@@ -26,16 +26,15 @@ Job = TypeVar("Job")
 class Journal(Mapping[str, Any]):
     """A JSONL file: first the identity, then a key and a value per line; the last line of a key counts.
 
-    An assignment returns once the line is on the disk. An incomplete last line is dropped, and only its
-    work is lost. Only one line of the file is in memory at a time.
+    An assignment returns once the line is on the disk. An incomplete last line is dropped, and only its work
+    is lost. Only one line of the file is in memory at a time.
 
     Args:
         path: The file; it is created if necessary, with its folder.
-        identity: Dependencies of the work; entries of another identity raise ValueError. With None the
-            file is read only, and may be missing.
+        identity: Dependencies of the work; entries of another identity raise ValueError. With None the file
+            is read only, and may be missing.
         kind: Type of the values for `from_json`; None leaves them as JSON has them.
-        may_miss: Skip damaged lines with a warning, because their work can be repeated; else
-            RefusedError.
+        may_miss: Skip damaged lines with a warning, because their work can be repeated; else RefusedError.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Journal(Mapping[str, Any]):
         except ValueError as error:
             number = path.read_bytes()[:place].count(b"\n") + 1
             words = re.sub(r"\S{60,}", "...", str(error))
-            raise RefusedError(f"{path} line {number}: {words}; remove it to repeat its work") from error
+            raise RefusedError(f"{path} line {number}: {words}; remove the line to repeat it") from error
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Add an entry, and wait until it is on the disk."""
@@ -96,10 +95,8 @@ class Journal(Mapping[str, Any]):
         return self.path.with_name(f"*{self.path.suffix}") if self._may_miss else self.path
 
     def _find(self, path: Path) -> tuple[Any, int]:
-        """Index the entries of a file; returns its identity, and the end of its last complete line.
-
-        If lines may be missing, entries of another identity are skipped.
-        """
+        """Index the entries of a file; returns its identity, and the end of its last complete line."""
+        # If lines may be missing, entries of another identity are skipped.
         stored: Any = None
         end = 0
         with path.open("rb") if path.is_file() else BytesIO() as file:

@@ -56,11 +56,11 @@ def run_jobs(
 ) -> Iterator[tuple[Job, Result]]:
     """Yield (job, function(job)) as each job finishes; at most `workers` at once, by default one per core.
 
-    `function` and the jobs must be picklable. The first error is raised here, unless `on_death` turns what a
-    job raised, or the death of its process, into a result. Ctrl-C reaches only this process. After an error,
-    an interruption or an early end of the iteration, what has not begun is cancelled, and what has begun is
-    ended; or finished first where `on_late` takes its result. If this process is killed, its workers end too.
-    `context` may be one that is `prepared`. RefusedError names the jobs under way when a worker was killed.
+    `function` and the jobs must be picklable. The first error is raised here, unless `on_death` converts a
+    job's error, or the death of its process, to a result. Ctrl-C reaches only this process. After an error,
+    an interruption or an early end of the iteration, pending jobs are cancelled and running jobs are ended,
+    or finished first if `on_late` takes their results. If this process is killed, its workers end too.
+    `context` may come from `prepared`. RefusedError names the running jobs if a worker is killed.
     """
     if not jobs:
         return
@@ -84,7 +84,7 @@ def run_jobs(
                 job, error = futures.pop(future), future.exception() if on_death else None
                 yield job, on_death(job, error) if on_death and error else future.result()
         except BrokenProcessPool as error:
-            # The executor tells nobody which worker died: any of those under way may have been its job.
+            # The executor does not report which worker died: any running job may have been its job.
             begun = [str(getattr(job, "id", job))[:80] for f, job in futures.items() if f.running()]
             raise RefusedError(
                 f"a worker process was killed, perhaps for want of memory, at one of these jobs: "
@@ -124,8 +124,8 @@ def in_order(
 def prepared(*modules: str) -> BaseContext:
     """Context for `run_jobs` whose workers have these modules loaded; returns at once.
 
-    Workers are forked from an idle single-threaded process, which starts loading the modules now. On
-    systems without such a process, workers are started as usual.
+    Workers are forked from an idle single-threaded process, which starts loading the modules now. On systems
+    without such a process, workers are started as usual.
     """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
@@ -150,7 +150,7 @@ def _interrupts_held() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # An exception here would end the blocking too early.
+    resource_tracker.ensure_running()  # Its start inside the block would end the blocking.
     with deferred():  # Other threads do not block the signal; whichever thread receives it, it is recorded.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

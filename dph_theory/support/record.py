@@ -26,10 +26,9 @@ def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def as_json(value: Any, digits: int | None = None) -> Any:
-    """Convert dataclasses to dictionaries, without fields that are None by default; sequences and arrays to
-    lists.
+    """Convert dataclasses to dictionaries without default Nones, and sequences and arrays to lists.
 
-        With `digits`, floats are rounded to that number of significant digits.
+    With `digits`, floats are rounded to that number of significant digits.
     """
     if is_dataclass(value):
         entries = [(field, getattr(value, field.name)) for field in fields(value)]
@@ -114,8 +113,7 @@ def record(
 ) -> dict[str, Any]:
     """Build a stored result: its kind, its inputs, the numbers, and the findings.
 
-    `findings` are sentences computed from the numbers; `packages` are the libraries whose versions
-    matter.
+    `findings` are sentences computed from the numbers; `packages` are the libraries whose versions matter.
     """
     return {
         "kind": kind,
@@ -144,10 +142,9 @@ def checked(value: Any, kind: str) -> dict[str, Any]:
 
 
 def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
-    """Read the record of that kind from a file written by the command `made_by`; RefusedError if it is
-    missing.
+    """Read the record of that kind that the command `made_by` wrote; RefusedError if it is missing.
 
-        Raises ValueError if the file has no such record.
+    Raises ValueError if the file has no such record.
     """
     if not path.is_file():
         raise RefusedError(f"no {path.name} in {path.parent}: run {made_by}")

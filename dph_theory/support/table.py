@@ -29,7 +29,6 @@ class Interval(Generic[T]):
     method: str = field(default="", kw_only=True)
 
     def __iter__(self) -> Iterator[T]:
-        """Iterate over value, low and high."""
         return iter((self.value, self.low, self.high))
 
     def __repr__(self) -> str:
@@ -132,7 +131,6 @@ class Table:
         return pandas.DataFrame(rows, columns=head)
 
     def _wide(self) -> list[list[Cell]]:
-        """Head and rows, with intervals in three columns."""
         wide = [any(isinstance(row[i], Interval) for row in self.rows) for i in range(len(self.head))]
         lines: list[list[tuple[Cell, ...]]] = [[(name, f"{name} low", f"{name} high") for name in self.head]]
         lines += [[bounds(cell) for cell in row] for row in self.rows]

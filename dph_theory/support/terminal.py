@@ -118,8 +118,8 @@ def _try(kind: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
     """Progress callback for a log file: a line when a stage ends, and at most every `every` seconds before.
 
-    A stage is timed from the end of the stage before it, not from its first report; the first stage is
-    timed from now.
+    A stage is timed from the end of the stage before it, not from its first report; the first stage is timed
+    from now.
     """
     free = time.monotonic()
     begun: dict[str, float] = {}

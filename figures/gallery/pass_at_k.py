@@ -59,7 +59,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
             estimate = [float(values[at]) for values in change]
             dot(right, estimate, row + shift, look(name), filled=split == "train")
     rows(right, STYLES)
-    right.set(title="Tiny transformer", xlabel=f"Pass@{SHOWN} less the base's")
+    right.set(title="Tiny transformer", xlabel=f"Pass@{SHOWN} minus the base's")
     for shade, words in zip((GREY, "white"), SPLITS.values(), strict=True):
         right.plot([], [], "o", color=GREY, markerfacecolor=shade, label=words)
     sheet.legend([left, right], 4)

@@ -53,7 +53,7 @@ def numbers(records: Records) -> dict[str, Any]:
             }
     rows = [{"method": "base", "kl": "none", "coefficient": 0.0, "seed": -1} | _measures(base)]
     for run in stored["runs"]:
-        # With one step per batch the corrected k3 equals k2, sample by sample.
+        # With one step per batch k3 with importance weight equals k2, sample by sample.
         if run["run"]["experiment"] == "methods" and run["run"]["kl"] != "k3_corrected":
             row = {name: run["run"][name] for name in ("method", "kl", "coefficient", "seed")}
             rows.append(row | _measures(run["tasks"]))
@@ -117,7 +117,6 @@ def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:
 
 
 def _look(key: tuple[str, str]) -> dict[str, Any]:
-    """Look of a method; two that share a colour have different marks."""
     own = MARKS.get(key[0], {})
     return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **own)
 

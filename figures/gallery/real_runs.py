@@ -74,7 +74,6 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def _bracketed(group: Mapping[str, Any], name: str, *compared: str, joined: str = ", ") -> str:
-    """Format a number, with the compared numbers in brackets."""
     if group.get(name) is None:
         return "-"
     numbers = [f"{group[other]:.2f}" for other in compared if group.get(other) is not None]

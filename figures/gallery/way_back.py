@@ -33,8 +33,8 @@ KINDS |= {"rehearsal": "rehearsal"}
 def numbers(records: Records) -> pd.DataFrame:
     """One row per run: the lost answers' share along it and along its flow, in coefficient times time.
 
-    One factor scales the runs' time, steps times learning rate, to the flow's: the median ratio of
-    half-way times. Half times are nan if half of the share never came back.
+    One factor scales the runs' time, steps times learning rate, to the flow's: the median ratio of half-way
+    times. Half times are nan if half of the share never came back.
     """
     llama = records.llama
     runs = llama.runs_of(EXPERIMENT).set_index("digest")

@@ -72,9 +72,9 @@ def stream_rows(
 ) -> Iterator[DataRow]:
     """Yield the rows of a JSON, JSONL, CSV or Parquet file, of a folder with one of `files`, or of a dataset.
 
-    Only a JSON file is read at once. A dataset is a folder or a name for `datasets.load_dataset`, to
-    which `split` and `subset` apply. Code that comes with data is never run. ValueError names what is
-    missing, or the line that is not a JSON object.
+    Only a JSON file is read at once. A dataset is a folder or a name for `datasets.load_dataset`, to which
+    `split` and `subset` apply. Code that comes with data is never run. ValueError names what is missing, or
+    the line that is not a JSON object.
     """
     path = Path(data).expanduser()
     present = [path] if path.is_file() else [path / name for name in files if (path / name).is_file()]
@@ -91,7 +91,6 @@ ALLOWED = "a JSON, JSONL, CSV or Parquet file, a folder, or the name of a datase
 
 
 def _file_rows(file: Path) -> Iterator[tuple[str, Any]]:
-    """Rows of a file, each after its place."""
     if file.suffix == ".json":
         rows = json_document(file)
         if not isinstance(rows, list):
@@ -265,10 +264,8 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
-    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it.
-
-    Other answers stand alone; a solution without such a mark has none.
-    """
+    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it."""
+    # Other answers stand alone; a solution without such a mark has none.
     given = row.text(*([source.answer] if source.answer else usual))
     alone = source.answer or row.values.get("answer") is not None
     answer = tagged(given) or last_boxed(given) or (given.strip() if alone else None)
@@ -276,7 +273,6 @@ def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
 
 
 def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    """Example from a row of the JSONL files in the authors' release (data/sql)."""
     prompt, turns = row.conversation("prompt")
     truth = row.values.get("reward_model", {}).get("ground_truth", {})
     missing = [name for name in ("db_id", "gold_sql", "cmp_method") if not isinstance(truth.get(name), str)]

@@ -87,10 +87,10 @@ def _generator(text: str) -> Any:
 
 
 class GymVerifier(PooledVerifier):
-    r"""Score the content of the last answer tags, or of the last \boxed{}, by the generator's verifier.
+    r"""Scores the content of the last answer tags, or of the last \boxed{}, by the generator's verifier.
 
-    A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. Raises
-    ValueError for an incomplete reference.
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. Raises ValueError
+    for an incomplete reference.
     """
 
     def __init__(self, threshold: float = 1.0, *, seconds: float = 10.0, workers: int | None = None) -> None:

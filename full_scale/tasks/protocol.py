@@ -12,13 +12,9 @@ from dph_theory.support.errors import RefusedError, argument_error
 
 # Outcomes of a failed verifier, with a default detail.
 FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
-"""The outcomes of a verifier that failed, and what they are where it says no more."""
-UNREADABLE = "unreadable"
-"""The outcome of an answer that nothing could be compared with, because its database cannot be read."""
-VERDICT = "verifier"
-"""The name of the reward that is correctness."""
-_SHOWN = 5
-"""So many of the values that are no verdicts are listed."""
+UNREADABLE = "unreadable"  # Outcome without a comparison, because the database cannot be read.
+VERDICT = "verifier"  # Name of the reward that is correctness.
+_SHOWN = 5  # Maximal number of listed values that are neither 0 nor 1.
 RESERVED = ("train", "rehearsed", "explored")
 """Set names reserved for training: an evaluation set of a task may not have one."""
 
@@ -130,11 +126,11 @@ def repeated_prompts(task: Task) -> list[str]:
 
 
 class VerifierError(RefusedError):
-    """A verifier that could not judge: its zeros would say nothing about the model."""
+    """A verifier could not judge, so that its zeros do not measure the model."""
 
 
 class RewardWithoutThresholdError(VerifierError):
-    """A verifier that returns numbers other than 0 and 1, without the least one of a correct answer."""
+    """A verifier returns numbers other than 0 and 1, without the threshold of a correct answer."""
 
 
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:

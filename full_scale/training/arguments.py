@@ -31,9 +31,9 @@ def arguments(
 ) -> Setup:
     """Arguments of OnlineConfig: the method's, the recipe's `train`, and those that other parts of it decide.
 
-    `base_rates` as in `methods.setup`; `rewards` are the weights of those beside correctness, by name.
-    Raises ValueError for a key of `train` that OnlineConfig lacks (with the nearest one) or that another
-    part of the recipe decides, for a value of another type, and for a model in float16.
+    `base_rates` as in `methods.setup`; `rewards` are the weights of those beside correctness, by name. Raises
+    ValueError for a key of `train` that OnlineConfig lacks (with the nearest one) or that another part of the
+    recipe decides, for a value of another type, and for a model in float16.
     """
     if recipe.model.dtype == "float16":
         allowed = "bfloat16 or float32 to train: gradients of float16 vanish unless the loss is scaled"

@@ -36,22 +36,21 @@ STEP = "dynamics/step_in_logits"
 class CollapseMeter(TrainerCallback):
     """Measures KL(pi || ref) - kl(V || A1), the excess KL, on the samples TRL has just drawn.
 
-    `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column with
-    the keys, or "prompt" for the prompts themselves. With several reward functions `verdict` names the
-    binary one that is measured. Completions that TRL masks as truncated are measured too. Groups whose
-    prompt has no base rate are left out and counted. `rate_samples`: number of samples of which each base
-    rate is the posterior mean (c + 1/2)/(n + 1), or None for known rates; without it the excess of rates
-    from few samples is underestimated by about 1/(2n). Every `every`-th generated batch is measured, at
-    one forward pass under the policy and one under the reference. Neither weights nor random numbers are
-    touched.
+    `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column with the
+    keys, or "prompt" for the prompts themselves. With several reward functions `verdict` names the binary one
+    that is measured. Completions that TRL masks as truncated are measured too. Groups whose prompt has no
+    base rate are left out and counted. `rate_samples`: number of samples of which each base rate is the
+    posterior mean (c + 1/2)/(n + 1), or None for known rates; without it the excess of rates from few samples
+    is underestimated by about 1/(2n). Every `every`-th generated batch is measured, at one forward pass under
+    the policy and one under the reference. Neither weights nor random numbers are touched.
 
-    With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
-    `dph predict --step`, unless all its advantages are zero; without base rates only this is logged.
-    `collapse/by_luck` is the excess that sampling noise alone brings a run without a KL, for a prompt
-    with RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`): a mean over seeds, for
+    With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for `dph
+    predict --step`, unless all its advantages are zero; without base rates only this is logged.
+    `collapse/by_luck` is the excess that sampling noise alone brings a run without a KL, for a prompt with
+    RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`): a mean over seeds, for
     advantages that are not std-normalised; at most one correct answer is lost for good, V log RIGHT. An
-    excess several times as large over many steps is more than noise; a smaller one is no evidence.
-    Source: ours, entries `frontier`, `sampling_noise`.
+    excess several times as large over many steps is more than noise; a smaller one is no evidence. Source:
+    ours, entries `frontier`, `sampling_noise`.
     """
 
     def __init__(
@@ -78,9 +77,9 @@ class CollapseMeter(TrainerCallback):
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """Measure the trainer's samples from now on.
 
-        The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model
-        is loaded from the source of the trained one. RuntimeError under another TRL than the pinned
-        one; ValueError if the reward function of correctness is not known.
+        The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
+        loaded from the source of the trained one. RuntimeError under another TRL than the pinned one;
+        ValueError if the reward function of correctness is not known.
         """
         check_versions()
         verdicts = Verdicts(trainer, self.key, self.verdict) if self.base_rates else None
@@ -150,10 +149,10 @@ class CollapseMeter(TrainerCallback):
 def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) -> float:
     """Fit the eta whose step on independent logits changes log-probabilities most nearly as observed.
 
-    With its own logit, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z), where n_y of the N
-    answers of the step are y. change and log_p (after minus before the step, and before), advantages:
-    (groups, size), minus their group's mean; same (groups, size, size): mask of equal answers. Least
-    squares; nan if all advantages are zero. Source: ours, entries `sampling_noise`.
+    With its own logit, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z), where n_y of the N answers
+    of the step are y. change and log_p (after minus before the step, and before), advantages: (groups, size),
+    minus their group's mean; same (groups, size, size): mask of equal answers. Least squares; nan if all
+    advantages are zero. Source: ours, entries `sampling_noise`.
     """
     summed = (same * advantages[:, None, :]).sum(dim=2)
     # Each answer once: a sum over samples counts y n_y times.
@@ -172,7 +171,6 @@ def _step_of(columns: Tensor, ids: Tensor) -> float:
 
 
 def _sums(samples: dict[str, Any]) -> Tensor:
-    """Log-probability of each answer under the policy, (batch,)."""
     return (samples["old_per_token_logps"].double() * samples["completion_mask"]).sum(dim=1)
 
 

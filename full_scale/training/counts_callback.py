@@ -25,13 +25,13 @@ Prompt = str | Sequence[Mapping[str, str]]  # A text, or messages for the tokeni
 
 
 class CountsCallback(TrainerCallback):
-    """Write {"id", "n", "c"} of each prompt to folder/stepN.jsonl: for the base, and every `every` steps.
+    """Writes {"id", "n", "c"} of each prompt to folder/stepN.jsonl: for the base, and every `every` steps.
 
     `prompts` by id; `verifier` maps a prompt and an answer's text to correctness; `n` answers to each are
-    drawn at temperature 1 in evaluation mode, of at most `max_new_tokens`, `batch_size` at a time, by
-    random numbers of `seed` and the step only: the training's own are unaffected. Files are written
-    atomically; an existing file, of a resumed run, is left alone. Only the first process counts, so the
-    model must be complete on it: ValueError for FSDP or DeepSpeed, and for numbers below 1.
+    drawn at temperature 1 in evaluation mode, of at most `max_new_tokens`, `batch_size` at a time, by random
+    numbers of `seed` and the step only: the training's own are unaffected. Files are written atomically; an
+    existing file, of a resumed run, is left alone. Only the first process counts, so the model must be
+    complete on it: ValueError for FSDP or DeepSpeed, and for numbers below 1.
     """
 
     def __init__(

@@ -201,7 +201,6 @@ def _shape_of(path: str, lora: str) -> Shape:
 
 
 def _too_large(memory: Mapping[str, int], device: float) -> str:
-    """Sentence on a training that does not fit, with its parts."""
     if not device or not memory or memory["total"] <= USABLE * device:
         return ""
     *parts, total = (f"{name} {size / GIB:.1f}" for name, size in memory.items())

@@ -70,8 +70,8 @@ class FurtherReward:
 class Verdicts:
     """Binary rewards of the answers that a trainer scored last, and the keys of their prompts.
 
-    The reward function is named `verdict`; without a name it is the verifier's or the only one. `key` is
-    the dataset column that names a prompt, or "prompt" for the prompt itself.
+    The reward function is named `verdict`; without a name it is the verifier's or the only one. `key` is the
+    dataset column that names a prompt, or "prompt" for the prompt itself.
     """
 
     def __init__(self, trainer: Any, key: str, verdict: str | None = None) -> None:

@@ -57,18 +57,17 @@ class OnlineConfig(DPHConfig):
 class OnlineTrainer(ExactResume, DPHTrainer):
     """A DPHTrainer with exact resume, whose advantages may come from log-ratios to the reference.
 
-    args.online selects them: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl", v -
-        beta log(pi/ref) of whole completions, with the gradient of E v - beta KL(pi || ref); both minus
-        the mean of the group's others, which preserves the expected gradient (with baseline "one" or
-        "none" the rewards minus that constant, the penalty minus its mean). With rehearsal_form
-        "definition": TRL's advantage minus eta f'(u) at each token, the gradient of eta D_f(pi || ref)
-        between the tokens' distributions at the visited prefixes. "future_kl": minus beta times the
-        log-ratios of the later tokens, so that together with TRL's corrected k3 of the token itself the
-        gradient is that of the KL of the whole answer (arXiv 2601.10201). `base_rates` maps example ids
-        to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need; `rate_samples`: number of
-        samples behind each, None for known rates. Gradients are exact if one step is taken on each
-        sampled batch. Entries: `kl_control`, `kl_estimators`, `alpha_dpg`, `forms_and_curvature`,
-        `sampling_noise`.
+    args.online selects them: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl", v - beta
+    log(pi/ref) of whole completions, with the gradient of E v - beta KL(pi || ref); both minus the mean of
+    the group's others, which preserves the expected gradient (with baseline "one" or "none" the rewards minus
+    that constant, the penalty minus its mean). With rehearsal_form "definition": TRL's advantage minus eta
+    f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the visited
+    prefixes. "future_kl": minus beta times the log-ratios of the later tokens, so that together with TRL's k3
+    with importance weight of the token itself the gradient is that of the KL of the whole answer (arXiv
+    2601.10201). `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and
+    `excess_bound` need; `rate_samples`: number of samples behind each, None for known rates. Gradients are
+    exact if one step is taken on each sampled batch. Entries: `kl_control`, `kl_estimators`, `alpha_dpg`,
+    `forms_and_curvature`, `sampling_noise`.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
 _FREE = ("sampling.batch_size", "sampling.batch_tokens", "sampling.backend", "sampling.vllm_memory")
-"""Settings that an evaluation may have otherwise than its training: they move no probability."""
+"""Settings in which an evaluation may differ from its training, because they change no probability."""
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 
 
@@ -47,7 +47,7 @@ class TrainingRecord:
         return from_json(cls, {**stored["results"], **described})
 
     def require_recipe(self, recipe: Recipe) -> None:
-        """Raise ValueError unless the recipe, its evaluation and its batches aside, is the one trained by."""
+        """Raise ValueError unless the recipe, without evaluation and batch sizes, is that of the training."""
         stored, given = flat(build(Recipe, self.config, "").as_dict()), flat(recipe.as_dict())
         for key in sorted({*stored, *given}):
             free = key.startswith("evaluate.") or key in _FREE

@@ -83,7 +83,6 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def _checkpoints(folder: Path) -> dict[int, Path]:
-    """Folders of the checkpoints by their steps, the latest first."""
     names = {path.name.rpartition("-")[2]: path for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*")}
     return {int(step): names[step] for step in sorted(filter(str.isdecimal, names), key=int, reverse=True)}
 
@@ -224,9 +223,7 @@ class ExactResume(GRPOTrainer):
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Step as TRL does; RefusedError for a loss that is not finite (Trainer's logs omit it) or no
-        samples.
-        """
+        """Step as TRL does; RefusedError for a loss that is not finite (Trainer omits it) or no samples."""
         step = self.state.global_step + 1
         try:
             loss = super().training_step(*args, **kwargs)
@@ -280,7 +277,6 @@ class ExactResume(GRPOTrainer):
 
     @property
     def _cycle(self) -> int:
-        """Micro-steps per generated batch."""
         return self.args.steps_per_generation * self.num_iterations
 
     def _save_place(self, folder: Path) -> None:

@@ -47,13 +47,13 @@ def train(
 ) -> TrainingRecord:
     """Train on D_exp, from the last complete checkpoint if there is one; returns the record.
 
-    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model`
-    and the record to `Folders.training`, each atomically; then the checkpoints are removed, unless the
-    recipe keeps them. An existing record is returned, unless `max_steps` has grown: then the training
-    goes on. `progress` is called with ("train", step, steps, measurements), `say` with notes for the user
-    at the start. RefusedError if D_exp is empty or smaller than a generated batch, for a rehearsal
-    without D_pef, and for a buffer from another model, tokeniser or temperature; ValueError for a folder
-    with another recipe's training.
+    `presampling` and `hashes` are those of the recipe's model. The trained model goes to `Folders.model` and
+    the record to `Folders.training`, each atomically; then the checkpoints are removed, unless the recipe
+    keeps them. An existing record is returned, unless `max_steps` has grown: then the training goes on.
+    `progress` is called with ("train", step, steps, measurements), `say` with notes for the user at the
+    start. RefusedError if D_exp is empty or smaller than a generated batch, for a rehearsal without D_pef,
+    and for a buffer from another model, tokeniser or temperature; ValueError for a folder with another
+    recipe's training.
     """
     folders = Folders.of_recipe(recipe)
     earlier = _finished(folders, recipe)

@@ -59,9 +59,9 @@ class DPHConfig(GRPOConfig):
 class DPHTrainer(GRPOTrainer):
     """GRPOTrainer with rehearsal; at eta = 0 it is GRPOTrainer, bit for bit.
 
-    The rows of a step depend only on (seed, step), and its gradient neither on gradient accumulation nor
-    on the number of processes. Before the first step the stored reference log-probabilities are replaced
-    by this trainer's own, in its precision, so that u = 1 there.
+    The rows of a step depend only on (seed, step), and its gradient neither on gradient accumulation nor on
+    the number of processes. Before the first step the stored reference log-probabilities are replaced by this
+    trainer's own, in its precision, so that u = 1 there.
     """
 
     def __init__(self, *args: Any, rehearsal: RehearsalBuffer | None = None, **kwargs: Any) -> None:
@@ -139,10 +139,8 @@ class DPHTrainer(GRPOTrainer):
         return log_pi, batch["ref_logps"], batch["completion_mask"].bool()
 
     def _reference(self, buffer: RehearsalBuffer) -> Tensor:
-        """Log-probabilities of all rows under the initial model, flat; stored for a resumed run.
-
-        Each process computes every world-th batch. RefusedError if a resumed run does not find them.
-        """
+        """Log-probabilities of all rows under the initial model, flat; stored for a resumed run."""
+        # Each process computes every world-th batch. RefusedError if a resumed run does not find them.
         path, size = Path(self.args.output_dir) / FILE, self.args.per_device_train_batch_size
         if self.state.global_step:
             tensors, metadata = read_tensors(path)

@@ -31,13 +31,12 @@ def problem(
     length: int,
     name: str = "problem",
 ) -> CollapseProblem:
-    """Build a problem: a bigram base over an alphabet of single characters, and the valid words of one
-    length.
+    """Build a problem: a bigram base over single characters, and the valid words of one length.
 
-        initial is the first symbol's distribution, row s of transition that of the symbol after s; all
-        entries are above 0, because logits cannot express a zero. valid is a regular expression (as in
-        `from_regex`), a function of the text, or an automaton. Raises ValueError naming the bad argument,
-        also if no word is valid, or every word.
+    initial is the first symbol's distribution, row s of transition that of the symbol after s; all
+    entries are above 0, because logits cannot express a zero. valid is a regular expression (as in
+    `from_regex`), a function of the text, or an automaton. Raises ValueError naming the bad argument,
+    also if no word is valid, or every word.
     """
     V = len(alphabet)
     tables = (_positive("initial", initial, (V,)), _positive("transition", transition, (V, V)))
@@ -49,7 +48,6 @@ def problem(
 
 
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Require distributions above zero, of this shape."""
     try:
         own_shape = np.shape(value)
     except ValueError:  # Rows of different lengths.
@@ -79,8 +77,8 @@ class ProblemFile:
 def read_problem(path: Path) -> CollapseProblem:
     """Read the problem of a TOML file with the keys of `ProblemFile`.
 
-    Raises ValueError that names the file, the key and its value. A function's file is executed; its
-    errors are reported with their line.
+    Raises ValueError that names the file, the key and its value. A function's file is executed; its errors
+    are reported with their line.
     """
     try:
         keys = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")

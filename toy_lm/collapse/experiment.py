@@ -76,7 +76,6 @@ class Fits:
         return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
 
     def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
-        """Global minimum of each row, for the base with index `case`."""
         dirac, family = best_dirac(self.problem, self.family), self.family
         fresh = partial(random_points, family, self.starts, self.rng)
         points = self._points[case]
@@ -130,8 +129,8 @@ class Fits:
     def leaps(self) -> list[Row]:
         """Neighbouring strengths of one base between which the pass rate leaps, and the lambda of any jump.
 
-        At `jump` two minima have equal value; both exist between `high_from` and `low_until`, where
-        an optimiser's result depends on its start. Without a jump one minimum moves steeply.
+        At `jump` two minima have equal value; both exist between `high_from` and `low_until`, where an
+        optimiser's result depends on its start. Without a jump one minimum moves steeply.
         """
         minima, strengths = self.optima.theta, self.strengths[0].tolist()
         pass_rate = [line["pass_rate"] for line in measure(self.problem, self.family, minima, self.case)]
@@ -144,10 +143,8 @@ class Fits:
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
-        """Rows of policies with the `value` of the objective and its distance `above` the global minimum.
-
-        `is_global` holds if that distance is rounding (SAME).
-        """
+        """Rows of policies with the `value` of the objective and its distance `above` the global minimum."""
+        # `is_global` holds if that distance is rounding (SAME).
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
         return extended(
@@ -171,10 +168,7 @@ def run(
     progress: Progress = silent,
     problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
-    """Fit everything, and return the record.
-
-    A given problem, of one base, replaces the reference case.
-    """
+    """Fit everything, and return the record. A given problem, of one base, replaces the reference case."""
     integers("seed", seed, at_least=0)
     config, rng, own_problem = config or CollapseConfig(), np.random.default_rng(seed), {}
     if problem is None:

@@ -18,7 +18,7 @@ class Bigrams:
     """All bigram models of words of one length with positive probabilities; theta -> softmax of each row.
 
     theta has a row of V logits for the first symbol, then one for each context: for each last symbol if
-        homogeneous, else for each step and last symbol. Raises ValueError unless V >= 2 and length >= 2.
+    homogeneous, else for each step and last symbol. Raises ValueError unless V >= 2 and length >= 2.
     """
 
     vocabulary: int
@@ -111,10 +111,9 @@ class Bigrams:
     def frame(self, theta: Float[Tensor, "batch size"]) -> Float[Tensor, "batch size free"]:
         """Basis of tangent vectors, orthonormal in the Fisher metric of the distribution over words.
 
-        A row p with n expected uses contributes n (diag p - p p^T). With U an orthonormal basis of
-        the complement of sqrt(p), the vectors diag(p)^{-1/2} U / sqrt(n) have unit Fisher metric, and
-        stay exact for tiny p or n; the row's null direction (1, ..., 1) is left out. free = contexts
-        (V - 1).
+        A row p with n expected uses contributes n (diag p - p p^T). With U an orthonormal basis of the
+        complement of sqrt(p), the vectors diag(p)^{-1/2} U / sqrt(n) have unit Fisher metric, and stay exact
+        for tiny p or n; the row's null direction (1, ..., 1) is left out. free = contexts (V - 1).
         """
         V = self.vocabulary
         root = (self.rows(theta) / 2).exp()

@@ -30,11 +30,11 @@ def measure(
 ) -> list[Row]:
     """Measure each policy, given by its row of theta and the index `case` of its base; KLs in nats.
 
-    `pass_rate`, the pass rate pi(Y1); top, the mass of the likeliest valid word, and top_share,
-    top/pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the p_*-mass of
-    words that the valid part of pi emits at least half as often; forward_kl, KL(p_*||pi), inf if a valid
-    word is lost; kl, KL(pi||a), and its excess above the minimum at that pass rate; collapsed: one word
-    has more than the share COLLAPSED of the valid mass, and no word has under p_*.
+    `pass_rate`, the pass rate pi(Y1); top, the mass of the likeliest valid word, and top_share, top/pi(Y1);
+    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the p_*-mass of words that the
+    valid part of pi emits at least half as often; forward_kl, KL(p_*||pi), inf if a valid word is lost; kl,
+    KL(pi||a), and its excess above the minimum at that pass rate; collapsed: one word has more than the share
+    COLLAPSED of the valid mass, and no word has under p_*.
     """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
@@ -89,9 +89,9 @@ def _rows(columns: dict[str, Any]) -> list[Row]:
 def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     """Numbers of collapsed bases by family, objective and method, without bases whose p_* is one word.
 
-    Means are over the `bases`; effective_kept is the effective number relative to p_*'s. For the reverse
-    KL, `is_global` counts fits at the global minimum, and `confirmed` the global minima that enough
-    starts reached.
+    Means are over the `bases`; effective_kept is the effective number relative to p_*'s. For the reverse KL,
+    `is_global` counts fits at the global minimum, and `confirmed` the global minima that enough starts
+    reached.
     """
     spread = [target for target in targets if target["top_share"] <= COLLAPSED]
     effective = {target["case"]: target["effective"] for target in spread}

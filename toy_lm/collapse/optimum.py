@@ -29,10 +29,10 @@ SOFTENING = 1e-3
 class Optimum(NamedTuple):
     """Best minimum of each row, with its certificate.
 
-    `agree` of `starts` minimisations ended within SAME of it, `unconverged` found no minimum, and the
-    next minimum lies `gap` above (inf if there was none). `curvature` is the smallest eigenvalue of the
-    Hessian in units of the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the
-    `boundary` no policy with positive probabilities was better, and theta is the Dirac itself.
+    `agree` of `starts` minimisations ended within SAME of it, `unconverged` found no minimum, and the next
+    minimum lies `gap` above (inf if there was none). `curvature` is the smallest eigenvalue of the Hessian in
+    units of the Fisher metric. `dirac` is the value of the family's best valid Dirac; on the `boundary` no
+    policy with positive probabilities was better, and theta is the Dirac itself.
     """
 
     theta: Float[Tensor, "rows size"]
@@ -69,10 +69,9 @@ class Optimum(NamedTuple):
 def starting_points(
     problem: CollapseProblem, family: Bigrams, count: int, rng: np.random.Generator
 ) -> Float[Tensor, "cases starts size"]:
-    """Starts: `count` random ones at each of SCALES, the base, the M-projection of p_*, and near the best
-    Dirac.
+    """Starts: `count` random ones at each of SCALES, the base, p_*'s M-projection, near the best Dirac.
 
-        The random starts are shared by all bases.
+    The random starts are shared by all bases.
     """
     random = random_points(family, count, rng)
     projection = projected(problem, family).exp()
@@ -105,9 +104,9 @@ def best_dirac(
 ) -> Float[Tensor, "cases size"]:
     """For each base the family's Dirac on the base's likeliest valid word, as in `Bigrams.dirac`.
 
-    No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word
-    both decrease in a(y), and an invalid word is worse than the base. Raises ValueError if no valid word
-    is reachable.
+    No other deterministic member has a lower reverse-KL or alpha-divergence objective: at a valid word both
+    decrease in a(y), and an invalid word is worse than the base. Raises ValueError if no valid word is
+    reachable.
     """
     words = torch.from_numpy(problem.valid_words)
     reached = family.contains_dirac(words)
@@ -165,8 +164,8 @@ def confirmed_minimum(
 ) -> Optimum:
     """`global_minimum`, repeated for rows whose minimum fewer than ENOUGH starts reached.
 
-    Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError if none of the
-    first starts led to a minimum.
+    Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError if none of the first
+    starts led to a minimum.
     """
     optimum = global_minimum(objective, family, starts, dirac, *parameters)
     if not optimum.value.isfinite().all():

@@ -86,8 +86,7 @@ class CollapseProblem:
     def alpha(self, family: Bigrams, alpha: float) -> Objective:
         """Objective (theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
 
-        The sum is over valid words, so that it is finite for every policy, also for mass on other
-        words.
+        The sum is over valid words, so that it is finite for every policy, also for mass on other words.
         """
         words = torch.from_numpy(self.valid_words)
 

@@ -23,12 +23,11 @@ _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)
 class CollapseConfig:
     """Sizes of the experiment; raises ValueError that names the field, its value and what is allowed.
 
-    strengths: values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is added. starts:
-        random starts at each of four scales. rounds: maximal repetitions of the search for an optimum
-        that few starts reach. ascent_steps: maximal steps of gradient ascent. stages: of annealing, from
-        one 1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those
-        problems.
-    Source: entries `kl_control` for the beta of a target.
+    strengths: values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is added. starts: random
+    starts at each of four scales. rounds: maximal repetitions of the search for an optimum that few starts
+    reach. ascent_steps: maximal steps of gradient ascent. stages: of annealing, from one 1/beta to the next.
+    cases: random bases of a problem. Fields with `random_` are for those problems. Source: entries
+    `kl_control` for the beta of a target.
     """
 
     strengths: Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
@@ -108,11 +107,11 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     certificates = [fit["certificate"] for fit in fits if "certificate" in fit]
     surest = min(certificates, key=lambda met: met["agree"] / met["starts"])
     return [
-        f"The global optimum of the reverse KL at {label(last[0])} keeps {_words_left(last)}; the filtered "
+        f"The global optimum of the reverse KL at {label(last[0])} has {_words_left(last)}; the filtered "
         f"model p_* has effective number {reference['target']['effective']:.2f}.",
-        f"The forward-KL fit to p_* keeps {_words_left(select(fits, objective='forward_kl'))}.",
-        f"Gradient ascent from the base ends above {len(missed)} of the {len(minima)} global optima of the "
-        f"reverse KL; each global optimum was met from at least {surest['agree']} of {surest['starts']} "
+        f"The forward-KL fit to p_* has {_words_left(select(fits, objective='forward_kl'))}.",
+        f"Gradient ascent from the base misses {len(missed)} of the {len(minima)} global optima of the "
+        f"reverse KL; each global optimum was reached from at least {surest['agree']} of {surest['starts']} "
         "starts, which is strong evidence and no proof.",
         *(_over_bases(problem) for problem in results["random"]),
     ]

@@ -50,9 +50,9 @@ def minimise(
 ) -> Minima:
     """Minimise every row of a batch from its own start, until half the squared Newton decrement is rounding.
 
-    A row stops if decrement <= TOLERANCE (1 + |value|), if no multiple of its step decreases the value,
-    or after `steps`. No entry of theta moves by more than `radius` in a step. Raises ValueError if the
-    objective is not finite at the start.
+    A row stops if decrement <= TOLERANCE (1 + |value|), if no multiple of its step decreases the value, or
+    after `steps`. No entry of theta moves by more than `radius` in a step. Raises ValueError if the objective
+    is not finite at the start.
     """
     theta = start.detach().clone()
     value = objective(theta, *parameters)
@@ -126,10 +126,9 @@ def descend(
 ) -> Float[Tensor, "batch size"]:
     """Gradient descent theta <- theta - eta grad f(theta), with eta adapted row by row.
 
-    A trial is accepted if f falls by at least nine tenths of eta |grad f|^2, the initial rate of the
-    gradient flow: on a parabola of curvature L this means eta <= 0.2/L, too short to leap out of a basin.
-    Then eta grows by half, else it is halved. The descent stops early once no row can gain more than
-    rounding.
+    A trial is accepted if f falls by at least nine tenths of eta |grad f|^2, the initial rate of the gradient
+    flow: on a parabola of curvature L this means eta <= 0.2/L, too short to leap out of a basin. Then eta
+    grows by half, else it is halved. The descent stops early once no row can gain more than rounding.
     """
     theta, eta = start.detach().clone(), torch.ones(len(start), dtype=start.dtype)
     value, slope = _value_and_slope(objective, theta, parameters)
@@ -225,10 +224,10 @@ def find_jump(
 ) -> dict[str, float]:
     """Locate the lambda at which the global minimum of one base jumps from one minimum to another.
 
-    Both minima are pairs (lambda, theta); `low` has the smaller lambda and pass rate. Each is followed
-    past the other, within `search` = (least, greatest) lambda, until its pass rate crosses the mean of
-    the two. If both cross at one lambda, a single branch moves steeply and nothing jumps. Otherwise
-    Brent's method finds the root of the difference of their values.
+    Both minima are pairs (lambda, theta); `low` has the smaller lambda and pass rate. Each is followed past
+    the other, within `search` = (least, greatest) lambda, until its pass rate crosses the mean of the two. If
+    both cross at one lambda, a single branch moves steeply and nothing jumps. Otherwise Brent's method finds
+    the root of the difference of their values.
 
     Returns:
         The lambda of the `jump`, where the high branch begins (`high_from`) and where the low branch ends

@@ -37,7 +37,7 @@ def from_predicate(
     alphabet = checked_alphabet(alphabet)
     words = len(alphabet) ** checked_length(length)
     if words > at_most:
-        allowed = f"{len(alphabet)}**length words must be asked, at most {at_most}, but these are {words}"
+        allowed = f"{len(alphabet)}**length words to test, at most {at_most}, but these are {words}"
         raise argument_error("length", length, allowed)
     texts = map("".join, itertools.product(alphabet, repeat=length))
     language = {text for text in texts if predicate(text)}
@@ -63,10 +63,9 @@ def counting(
 
 
 def balanced(alphabet: Sequence[str], opening: str, closing: str, *, depth: int) -> ValidityAutomaton:
-    """Automaton of words whose brackets balance, nested at most `depth` deep (Dyck words); others are
-    neutral.
+    """Automaton of words with balanced brackets, at most `depth` deep (Dyck words); others are neutral.
 
-        Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
+    Raises ValueError for brackets that are equal or outside the alphabet, or a depth below 1.
     """
     alphabet = checked_alphabet(alphabet)
     up, down = _position("opening", opening, alphabet), _position("closing", closing, alphabet)

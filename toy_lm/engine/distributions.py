@@ -50,8 +50,8 @@ def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int)
 def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """Filtered policy p_* = a(. | Y1): the base given that the word is valid.
 
-    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the
-        valid words no mass. Source: dymetman2026binary.
+    Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
+    words no mass. Source: dymetman2026binary.
     """
     automaton.require_informative(length)
 
@@ -109,10 +109,8 @@ def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Val
 def _backward(
     base: MarkovLM, automaton: ValidityAutomaton, length: int, final: np.ndarray, rule: Rule
 ) -> tuple[TokenDistribution, float]:
-    """Pass once from the last symbol to the first: the rule maps each symbol's future to the rows before it.
-
-    Returns the distribution and the value passed back at the beginning.
-    """
+    """Pass once from the last symbol to the first: `rule` maps each symbol's future to earlier rows."""
+    # Returns the distribution and the value passed back at the beginning.
     _check(base, automaton, length)
     if base.batch:
         raise argument_error("base.batch", base.batch, "one model, without batch axes")

@@ -26,9 +26,9 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
     """Train one block without an anchor, and one for each divergence and place.
 
-    Matrices are [conditioning][strength]; strengths are eta f''(1). coverage_step is the step at which
-    Pass@k fell; meter_step, one matrix per threshold, the step at which the excess KL had risen. Alphas
-    other than the configured one are tried only at its conditioning.
+    Matrices are [conditioning][strength]; strengths are eta f''(1). coverage_step is the step at which Pass@k
+    fell; meter_step, one matrix per threshold, the step at which the excess KL had risen. Alphas other than
+    the configured one are tried only at its conditioning.
     """
     jobs: list[_Job] = [(None, None, config.conditionings)]
     for place in PLACES:
@@ -97,9 +97,9 @@ def methods(config: StrategiesConfig) -> Iterator[ComparedMethod]:
 def compare(config: StrategiesConfig, done: StageProgress) -> tuple[Row, list[Row]]:
     """Measure the base, and each method at its end and at the recorded steps.
 
-    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured
-    draws; eta weighs the anchor, guarantee_margin is the minimum of easy_rate - guarantee over all steps,
-    and a lead has the steps at which the excess KL had risen by `rise` nats and Pass@k had fallen.
+    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
+    eta weighs the anchor, guarantee_margin is the minimum of easy_rate - guarantee over all steps, and a lead
+    has the steps at which the excess KL had risen by `rise` nats and Pass@k had fallen.
     """
     rows = run_grid(partial(_method, config), list(methods(config)), done=done)
     measured = measure(config.task.base_distribution, config.task, config.coverage_draws)
@@ -156,8 +156,8 @@ def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[
 def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """Train every method and the sweep by exact gradients; returns the record with all numbers and findings.
 
-    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total) is
-    called along the way. Source: ours, entries `falling_pass_at_k`, `frontier`, `forms_and_curvature`,
+    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total) is called
+    along the way. Source: ours, entries `falling_pass_at_k`, `frontier`, `forms_and_curvature`,
     `rehearsal_guarantee`.
     """
     integers("seed", seed, at_least=0)

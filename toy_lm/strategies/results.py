@@ -29,8 +29,8 @@ _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 class StrategiesConfig:
     """The task, the optimiser, the reference point and the sweeps around it.
 
-    Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its
-    value and what is allowed. Source: entries `forms_and_curvature`.
+    Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its value
+    and what is allowed. Source: entries `forms_and_curvature`.
     """
 
     prompts: _Counts = (15, 10, 7, 7, 6, 5)  # Prompts of each type: the easy one, H_1, H_2, ...
@@ -119,7 +119,7 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
     """Pivot `swept` to one row per place and strength, strengths increasing.
 
     Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k minus the
-        reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
+    reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
     """
     rows = swept(config, sweep).pivot(index=["place", "strength"], columns="direction")
     rows["gap", ""] = rows["pass_at_k"]["forward KL"] - rows["pass_at_k"]["reverse KL"]

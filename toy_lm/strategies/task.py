@@ -130,8 +130,8 @@ def step_along(
 ) -> StrategiesPolicy:
     """Step of length `size` along a gradient in the logits of the outcomes, P_y (F_y - E_P F).
 
-    The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the
-    chain rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
+    The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the chain
+    rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
     """
     failed, passed = np.split(gradient, 2, axis=-1)
     strategy = failed + passed

@@ -55,13 +55,12 @@ def largest_strength(
 ) -> Values:
     """Strength eta f''(1) above which steps of that learning rate oscillate about the base.
 
-    Near the base eta sum_t w_t D_f is eta f''(1)/2 times a quadratic form, the Fisher information F over
-    the anchored types, and a step multiplies the distance by 1 - r eta f''(1) lambda: it shrinks iff eta
-    f''(1) < 2/(r lambda_max). At the base F has two blocks, because a skill's score has mean 0 given the
-    strategy: w_t base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of sum_t
-    w_t (1, g e_t)(1, g e_t)' with diag(base) - base base', whose largest eigenvalues multiply.
-    conditioning is g, of the batch's shape, which is the result's. Source: ours, entries
-    `forms_and_curvature`.
+    Near the base eta sum_t w_t D_f is eta f''(1)/2 times a quadratic form, the Fisher information F over the
+    anchored types, and a step multiplies the distance by 1 - r eta f''(1) lambda: it shrinks iff eta f''(1) <
+    2/(r lambda_max). At the base F has two blocks, because a skill's score has mean 0 given the strategy: w_t
+    base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of sum_t w_t (1, g e_t)(1, g
+    e_t)' with diag(base) - base base', whose largest eigenvalues multiply. conditioning is g, of the batch's
+    shape, which is the result's. Source: ours, entries `forms_and_curvature`.
     """
     weights = np.zeros_like(task.weights)
     weights[..., types] = task.weights[..., types]
@@ -106,9 +105,9 @@ def train(
 ) -> Float[np.ndarray, "times *batch types outcomes"]:
     """Train policies from the base; returns outcome probabilities at the steps `recorded`, increasing from 0.
 
-    eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each
-    type's term, and its anchor, is weighted by its share of the prompts. Raises ValueError for an eta at
-    which steps would overshoot (`largest_strength`).
+    eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
+    term, and its anchor, is weighted by its share of the prompts. Raises ValueError for an eta at which steps
+    would overshoot (`largest_strength`).
     """
     if anchor is not None:
         most = largest_strength(task, conditioning, anchor.types, optimiser.learning_rate)
@@ -134,8 +133,8 @@ def reward_gradient(
 ) -> Float[np.ndarray, "*batch types outcomes"]:
     """Gradient of the reward in the logits of the outcomes, w_t alpha_G(p_t) P_y (v_y - p_t).
 
-    alpha_G is the weight of rewards over the population std of their group. Entries: `group_advantages`;
-        the advantage: shao2024grpo.
+    alpha_G is the weight of rewards over the population std of their group. Entries: `group_advantages`; the
+    advantage: shao2024grpo.
     """
     p = pass_rates(current.outcomes)
     gain = task.weights * group_weight(group, p, "population_std")

@@ -44,8 +44,7 @@ def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardst
     """One point of a training curve, exact means over prompts.
 
     Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its guarantee
-    exp(-KL(p_* || pi)) and their minimal difference. Source: ours, entries `frontier`,
-    `rehearsal_guarantee`.
+    exp(-KL(p_* || pi)) and their minimal difference. Source: ours, entries `frontier`, `rehearsal_guarantee`.
     """
     on_trained, on_rehearsed = train.retained(policy), rehearsed.retained(policy)
     numbers = {
@@ -62,8 +61,8 @@ def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardst
 def at_the_end(policy: ResponseDistribution, by: Yardstick) -> Row:
     """Pass@k for k in KS, styles over 32 samples, and the shares of prompts still solved and newly solved.
 
-    `retention` is the share solved among the prompts that the base solves, `exploration` among the
-    others; each is omitted if there are no such prompts. See SOLVED.
+    `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
+    each is omitted if there are no such prompts. See SOLVED.
     """
     end, base = by.retained(policy), retained_of_base(by.base, by.base, by.valid)
     solved, before = (exact_pass_at_k(one.rate, SOLVED_K) >= SOLVED for one in (end, base))

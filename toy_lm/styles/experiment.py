@@ -87,8 +87,8 @@ class StylesConfig:
 
     `methods` start from `seeds` bases each, anchored ones at `strength` (GRPO at its published one), KL
     control at every target in `mus`, alpha-DPG at `alpha`. Only on the first base: anchored methods at
-    `strengths`, anchors on all prompts at `place_strengths`, and `long_methods` for `long_updates`.
-    Raises ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
+    `strengths`, anchors on all prompts at `place_strengths`, and `long_methods` for `long_updates`. Raises
+    ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
     """
 
     methods: Annotated[tuple[str, ...], Filled] = tuple(TRAINABLE)
@@ -163,8 +163,8 @@ def run(
     """Train everything and return the record of kind KIND.
 
     `progress(STAGE, done, total)` is called as runs finish. With a folder, created if necessary, finished
-    runs are stored there and not repeated. A seed gives the same numbers with any number of workers.
-    Raises ValueError for a negative seed, and for a file in the folder that is not a run.
+    runs are stored there and not repeated. A seed gives the same numbers with any number of workers. Raises
+    ValueError for a negative seed, and for a file in the folder that is not a run.
     """
     integers("seed", seed, at_least=0)
     groups = config.jobs(seed)
@@ -178,7 +178,6 @@ def run(
 
 
 def _results(groups: Mapping[str, Sequence[TrainingJob]], rows: Mapping[TrainingJob, Row]) -> Row:
-    """The bases, one per seed, and the runs, each with the questions it answers."""
     bases, runs = {job.seed: row["base"] for job, row in rows.items()}, []
     for job, row in rows.items():
         runs.append(row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]})

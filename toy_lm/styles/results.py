@@ -42,8 +42,8 @@ def models(results: Mapping[str, Any]) -> pd.DataFrame:
 def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Estimate]]:
     """Means over seeds with 95% intervals by label, the base first, without values that no seed has.
 
-    Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration;
-    see `toy_lm.styles.evaluate.at_the_end`.
+    Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration; see
+    `toy_lm.styles.evaluate.at_the_end`.
     """
     rows = models(results)
     rows = rows[rows.main & (rows.split == split)]

@@ -39,10 +39,10 @@ TRAINABLE: Mapping[str, Method] = MappingProxyType(
 class Variant:
     """One training: a method's name and its varied settings.
 
-    strength: the anchor's coefficient times its curvature f''(1), by which divergences compare fairly;
-        None for the method's own. place: see PLACES; None for the method's own. mu: the mean pass rate
-        that KL control targets. alpha: of alpha-DPG. Raises ValueError for unknown names and places, and
-        settings that the method does not have or lacks.
+    strength: the anchor's coefficient times its curvature f''(1), by which divergences compare fairly; None
+    for the method's own. place: see PLACES; None for the method's own. mu: the mean pass rate that KL control
+    targets. alpha: of alpha-DPG. Raises ValueError for unknown names and places, and settings that the method
+    does not have or lacks.
     """
 
     name: str
@@ -125,12 +125,11 @@ class TrainingSettings:
 
 
 def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Transformer:
-    """Train the base by supervision on correct sums, in styles drawn by their shares whatever the prompt
-    accepts.
+    """Train the base on correct sums, in styles drawn by their shares whatever the prompt accepts.
 
-        Training stops at the first check, every `check` updates, at which the exact pass rate of the training
-        prompts is at least `base_pass`, so that the bases of all seeds are comparable. Raises ValueError if
-        `base_updates` do not reach it.
+    Training stops at the first check, every `check` updates, at which the exact pass rate of the training
+    prompts is at least `base_pass`, so that the bases of all seeds are comparable. Raises ValueError if
+    `base_updates` do not reach it.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -160,12 +159,11 @@ def train(
     updates: int,
     seed: int,
 ) -> Iterator[tuple[int, ResponseDistribution]]:
-    """Train by reinforcement from the base; yields the number of updates and the policy's exact
-    probabilities.
+    """Train by reinforcement from the base; yields the number of updates and the exact policy.
 
-        A round draws a group for each training prompt, then makes one update for each minibatch of groups.
-        Probabilities come before every round, for the training prompts (see `distribution_where_trained`),
-        and at the end, for all. Raises ValueError unless the updates fill whole rounds.
+    A round draws a group for each training prompt, then makes one update for each minibatch of groups.
+    Probabilities come before every round, for the training prompts (see `distribution_where_trained`),
+    and at the end, for all. Raises ValueError unless the updates fill whole rounds.
     """
     if updates < 0 or updates % settings.minibatches:
         raise argument_error("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
@@ -212,7 +210,7 @@ def anchoring(
     """Build the source of samples on which an update is regularised to the base; see PLACES.
 
     A rehearsal draws from stored base samples: correct ones on D_pef, or all samples on all prompts. A
-        penalty has the policy answer the same prompts anew.
+    penalty has the policy answer the same prompts anew.
     """
     if variant.place == "explored":
         return lambda policy: None
@@ -275,7 +273,6 @@ def objective(
 
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
-    """Add the method's penalty, if it is part of the loss."""
     penalty, reduction = method.penalty, method.exploration.reduction
     if penalty is None or penalty.form != "loss":
         return loss

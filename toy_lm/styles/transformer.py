@@ -104,10 +104,9 @@ def token_log_probs(
 def exact_distribution(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseDistribution:
     """Probabilities of all responses by one pass over their prefixes, each computed once.
 
-    The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out
-        as one row in which a place attends to its ancestors and itself, they take one batched pass,
-        because attention knows order only from the given positions. Normalised in float64: the sum is one
-        up to rounding.
+    The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
+    one row in which a place attends to its ancestors and itself, they take one batched pass, because
+    attention knows order only from the given positions. Normalised in float64: the sum is one up to rounding.
     """
     tokens, position, visible = _tree()
     rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)

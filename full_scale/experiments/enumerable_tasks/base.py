@@ -142,10 +142,9 @@ def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[T
 def next_token_log_probs(
     model: Any, rows: Int[Tensor, "rows tokens"], texts: int, vocabulary: int, length: int
 ) -> list[Tensor]:
-    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given the earlier
-    tokens.
+    """Log-probabilities of each token given the earlier ones: table t has shape (texts, V, ..., V).
 
-        `rows` are the `longest_prefixes`; one causal pass also gives the tables of shorter prefixes.
+    `rows` are the `longest_prefixes`; one causal pass also gives the tables of shorter prefixes.
     """
     logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
     log_probs = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))

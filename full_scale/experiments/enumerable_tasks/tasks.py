@@ -21,11 +21,10 @@ class EnumerableTask:
     """Texts to continue by `length` tokens, V words and the end symbol, and the valid answers.
 
     A row is a prompt of a trainer: a text and a verifier. Several rows may share a text; a policy cannot
-        distinguish them. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, has the wanted
-        probabilities of token t given the earlier tokens. `valid`: (rows, V+1, ..., V+1), one axis per
-        token; the end symbol is the last word, and an ended answer stands at the entry padded with it.
-        Raises ValueError for shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid
-        answers have no mass.
+    distinguish them. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, has the wanted
+    probabilities of token t given the earlier tokens. `valid`: (rows, V+1, ..., V+1), one axis per token; the
+    end symbol is the last word, and an ended answer stands at the entry padded with it. Raises ValueError for
+    shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid answers have no mass.
     """
 
     name: str
@@ -71,10 +70,9 @@ class EnumerableTask:
 
     @cached_property
     def prompt_ids(self) -> np.ndarray:
-        """Tokens of each text, (texts, prompt tokens): the end symbol, then the text's number with words as
-        digits.
+        """Tokens of each text, (texts, prompt tokens): the end symbol, then the text's number in words.
 
-                Without a first token a Llama could not distinguish one word from the same word twice.
+        Without a first token a Llama could not distinguish one word from the same word twice.
         """
         count, digits = len(self.base[0]), 0
         while len(self.words) ** digits < count:
@@ -123,10 +121,9 @@ RARE = 1e-4  # Base mass of an end symbol that no valid answer needs.
 
 
 def selection(length: int = 2) -> EnumerableTask:
-    """Answers of two words (or more): the last word decides correctness, and its odds depend on the earlier
-    ones.
+    """Answers of two or more words: the last decides correctness, with odds that depend on the others.
 
-        Two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
+    Two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
     """
     right = {2: np.array([0.9, 0.1]), 3: np.array([[0.9, 0.5], [0.3, 0.1]])}[length]
     base = [_with_end(np.full((1, *[2] * t, 2), 0.5)) for t in range(length - 1)]
@@ -151,8 +148,8 @@ def strategies() -> EnumerableTask:
     """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
 
     Each type is solved only by its own strategy, and the policy cannot see the type: the more mass on the
-        first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
-        `falling_pass_at_k`.
+    first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
+    `falling_pass_at_k`.
     """
     execution = np.array([0.8, 0.2, 0.0])
     base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]

@@ -79,11 +79,10 @@ def steps_until(outcome: FinishedOpenRun) -> float:
 
 
 def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[CoursePoint, CoursePoint, float]:
-    """Two points of a course between which trained Pass@1 first reaches `first`, and the fraction between
-    them.
+    """Points of a course between which trained Pass@1 first reaches `first`, and the fraction between.
 
-        Only the first task counts, because the others are rehearsed. KeyError if a run does not reach
-        `first`.
+    Only the first task counts, because the others are rehearsed. KeyError if a run does not reach
+    `first`.
     """
     first = compared_at(outcome.run) if first is None else first
     learnt = [pass_at(point.tasks, outcome.run.tasks[:1], 1) for point in outcome.course]

@@ -35,7 +35,7 @@ _k3 = partial(setting, kl="k3")
 
 
 def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
-    """That number of anchors of each choice, a weaker coefficient, and k3 on all trained prompts."""
+    """Runs with so many anchors of each choice, a weaker coefficient, and k3 on all trained prompts."""
     choices = [anchored(tasks, anchors, picked) for picked in PICKED]
     return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, coefficient=1.0)]
 

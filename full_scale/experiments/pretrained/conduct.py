@@ -108,8 +108,7 @@ def beside_predictions(
 ) -> tuple[dict[str, float], float]:
     """Distance of the model from each stationary policy, and of its mean pass rate from the own form's.
 
-    Distances are means over the reading's tasks; the pass rate is of the task with the largest
-    difference.
+    Distances are means over the reading's tasks; the pass rate is of the task with the largest difference.
     """
     with torch.no_grad():
         log_probs = reading.log_probs(llama.model)

@@ -117,7 +117,6 @@ def _numbers(
 
 
 def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:
-    """Fields and end of a run, and its prediction if it converges to a known policy."""
     row: dict[str, Any] = as_json(outcome, digits=5)
     row |= {"run": asdict(outcome.run), "tasks": row.pop("course")[-1]["tasks"]}
     if predicted is not None:
@@ -129,7 +128,6 @@ def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:
 
 
 def _at_equal_first(outcomes: Sequence[FinishedOpenRun]) -> dict[str, list[float]]:
-    """Means over seeds of `methods.at_equal_first`, by task."""
     ends, means = ends_by_seed(outcomes, {}), {}
     for task in (UNTRAINED, EXPLORED):
         if seeds := over_seeds(methods.at_equal_first, ends, task):

@@ -191,7 +191,7 @@ def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     """Slope at the base of Pass@k on held-out and on new prompts, under GRPO on the first set.
 
     Keys: "k", "held out", and in "pairs" the mean of pairs over its standard error. Entries:
-        `between_prompts`, `sampled_kernels`.
+    `between_prompts`, `sampled_kernels`.
     """
     coupling, rates = kernel.log_odds
     mixed, first = np.flatnonzero((rates > 0) & (rates < 1)), kernel.sets[0]

@@ -42,10 +42,10 @@ def expected_loss(
 ) -> Float[Tensor, ""]:
     """Scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
 
-    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), with q
-    the policy itself, by enumeration. In the loss the part of a token is the slope of the library's
-    estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with
-    the first token that is not a word. Raises ValueError for another form.
+    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), with q the
+    policy itself, by enumeration. In the loss the part of a token is the slope of the library's estimate
+    (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with the first
+    token that is not a word. Raises ValueError for another form.
     """
     choice("form", form, FORMS)
     drawn = [table.detach().exp() for table in log_pi]
@@ -115,9 +115,9 @@ def sampled_loss(
 ) -> Float[Tensor, ""]:
     """Loss of the method on `size` sampled answers per prompt, by the losses of `dph_theory.losses`.
 
-    Prompts of a rehearsal are not explored, as in DPH: their stored correct answers enter the rehearsal
-        loss. Groups of equal rewards are dropped if the method does so. `weighting` maps the explored
-        prompts' numbers and rewards to factors of their advantages.
+    Prompts of a rehearsal are not explored, as in DPH: their stored correct answers enter the rehearsal loss.
+    Groups of equal rewards are dropped if the method does so. `weighting` maps the explored prompts' numbers
+    and rewards to factors of their advantages.
     """
     explored = ~prompts.rehearsed if method.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]

@@ -60,7 +60,6 @@ _rehearsed, _never_trained = (partial(pass_at, tasks=tasks, k=1) for tasks in (R
 
 
 def _effective_answers(policy: Policy) -> float:
-    """Effective number of correct answers on rehearsed prompts."""
     return float(np.mean([policy[task].effective_answers for task in REHEARSED]))
 
 
@@ -161,8 +160,8 @@ COMPARED = (setting("GRPO", "k3", 0.3), setting("DPH-F", "none", 0.05), setting(
 def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]:
     """Number of seeds and of texts that resolve a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
 
-    By setting, one row per k: the paired deviation of the difference over seeds; the seeds, and the
-        texts, that a two-sided test at 1 - LEVEL needs for POWER. Only methods with at least two seeds.
+    By setting, one row per k: the paired deviation of the difference over seeds; the seeds, and the texts,
+    that a two-sided test at 1 - LEVEL needs for POWER. Only methods with at least two seeds.
     """
     from scipy.stats import norm
 

@@ -61,7 +61,7 @@ _EXAMPLES = {
     "rain": ("She was born in the month of", "The months with the most rain are June and"),
     "colours": ("My car is red, yours is blue and hers is", "The flag is red, white and"),
 }
-"""The same kinds with examples before them; the base nearly solves these, in many ways."""
+"""Texts of these kinds after examples; the base nearly solves them, in many ways."""
 _LAST = "The last digit of 7*8 is 6.\nThe last digit of 3*9 is 7.\nThe last digit of {}*{} is "
 _TWO_LAST = "".join(
     f"The last two digits of {product}" for product in ("17*28 are 76.\n", "53*19 are 07.\n", "{}*{} are ")

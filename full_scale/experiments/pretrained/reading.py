@@ -28,8 +28,8 @@ LogProbs = list[Tensor]
 class Packed:
     """Sequences as one trie: one node per token, which attends to itself and to the nodes before it.
 
-    Gradients equal those of separate sequences; the cost of the pass, forward and backward, is
-    proportional to the number of nodes.
+    Gradients equal those of separate sequences; the cost of the pass, forward and backward, is proportional
+    to the number of nodes.
     """
 
     ids: Int[Tensor, "1 nodes"]

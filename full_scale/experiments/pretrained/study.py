@@ -10,15 +10,15 @@ from .open_prompts import STORED
 from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
-    "stationary": (stationary.declared, "Where does each form of the KL end, without noise?"),
+    "stationary": (stationary.declared, "Does each form of the KL converge as predicted, without noise?"),
     "trl": (stationary.runs_under_trl, "And under TRL's own trainer, on samples?"),
-    "noise": (noise.declared, "Without a KL, how far does noise drive right answers apart?"),
-    "methods": (methods.declared, "Which method retains Pass@k, on what it trained and on what it did not?"),
-    "anchors": (anchors.declared, "Do a few prompts held at the base hold the others, whichever they are?"),
-    "advantages": (advantages.declared, "What are advantages to be divided by?"),
+    "noise": (noise.declared, "Without a KL, how far does noise drive correct answers apart?"),
+    "methods": (methods.declared, "Which method retains Pass@k, on trained and on held-out prompts?"),
+    "anchors": (anchors.declared, "Do a few prompts anchored to the base retain the others?"),
+    "advantages": (advantages.declared, "Which divisor of advantages retains correct answers?"),
     "retention": (retention.declared, "And with other groups, KLs, tasks, models, and weights from counts?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
-    "models": (models.declared, "And other models, which the forecast was never tried on?"),
+    "models": (models.declared, "And other models, new to the forecast?"),
 }  # fmt: skip
 """Declared runs and question of each experiment, whatever the results."""
 

@@ -216,7 +216,6 @@ def _weighting_of(
 
 
 def _texts_of(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:
-    """Restrict a task to some of its texts."""
     name = f"{task.name} {', '.join(map(str, texts))}"
     right = tuple(task.right[text] for text in texts)
     return replace(task, name=name, texts=tuple(task.texts[text] for text in texts), right=right)

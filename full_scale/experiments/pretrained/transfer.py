@@ -144,9 +144,9 @@ def comparisons(
 def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, Any]]:
     """Errors of forecasts and rivals of held-out Pass@k at KS, by model, experiment, task and rate.
 
-    Root mean squares over settings: of the plain kernel and of that of Adam's steps where all settings
-        have both, of no change (which each prompt alone predicts too), and of one answer for every
-        prompt, whose Pass@k is its Pass@1; beside them the noise of the measured means over seeds.
+    Root mean squares over settings: of the plain kernel and of that of Adam's steps where all settings have
+    both, of no change (which each prompt alone predicts too), and of one answer for every prompt, whose
+    Pass@k is its Pass@1; beside them the noise of the measured means over seeds.
     """
     groups: dict[tuple[Any, ...], list[ForecastComparison]] = {}
     for row in compared:

@@ -210,7 +210,6 @@ class _ExpectedUpdate:
         return Draws(p, self.entries, c, weight, variance, shared)
 
     def _masses(self, log_probs: Tensor) -> Tensor:
-        """Probability of each row's answers, (rows, answers)."""
         return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
 
     def pass_rate(self, log_probs: Tensor) -> Tensor:
@@ -230,10 +229,8 @@ class _ExpectedUpdate:
 
 
 def _baseline_size(run: LlamaRun) -> float | None:
-    """Number of answers in the mean that each answer is compared with; None for a constant or a divisor.
-
-    TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
-    """
+    """Number of answers in the mean that each answer is compared with; None for a constant or a divisor."""
+    # TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
     if run.scale == "group" or run.group_size == 1:
         return None
     if run.baseline == "leave_one_out" or run.form == "sequence_kl":
@@ -268,7 +265,6 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
 
 
 def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
-    """Tables of each text from the joined vector of log-probabilities."""
     shapes = [(len(task.prompt_ids), *[task.vocabulary] * (t + 1)) for t in range(task.length)]
     parts = log_probs.detach().exp().split([math.prod(shape) for shape in shapes])
     tables = [part.numpy().reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

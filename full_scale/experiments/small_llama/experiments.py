@@ -54,8 +54,8 @@ def _experiment(
 def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the fields of each run of an entry: a list is an axis, the first the outermost; `seeds` is not.
 
-    A mapping on an axis stands for its fields and overrides earlier fields of the same names; a list
-    inside it is a tuple.
+    A mapping on an axis stands for its fields and overrides earlier fields of the same names; a list inside
+    it is a tuple.
     """
     axes = [
         [

@@ -85,8 +85,8 @@ class ExpectedGradientRun:
     """End of the expected-gradient run, and the predicted distance of seeds from it.
 
     `kl`: its KL to each predicted policy. `deviations`: stds over seeds, to first order in the noise and
-        empty for long trainings, of the pass rate and of the log odds of the base's favourite among valid
-        answers.
+    empty for long trainings, of the pass rate and of the log odds of the base's favourite among valid
+    answers.
     """
 
     run: LlamaRun
@@ -107,8 +107,8 @@ class ExpectedGradientRun:
 def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
     """The run that represents all runs with its expected gradient; None if it has no such run here.
 
-    Excluded are other forms, another sampler, and std-normalised penalised rewards, whose update depends
-    on more than the policy. Entries: `sampling_noise`.
+    Excluded are other forms, another sampler, and std-normalised penalised rewards, whose update depends on
+    more than the policy. Entries: `sampling_noise`.
     """
     divided = run.form == "sequence_kl" and run.scale == "group"
     if run.form not in CLOSED_FORMS or run.sampler is not None or divided:
@@ -141,10 +141,10 @@ CAUSES = {
 def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> str | None:
     """Cause of a miss; None for a run that matches, or has no prediction.
 
-    TIME: the expected-gradient run misses too, by the same tolerances. NOISE: it does not, and the run
-        lies within `DEVIATIONS` of it. BEYOND_FIRST_ORDER: the run lies further off, or the std is
-        unknown, and some of the same trainings on samples end as far off. UNEXPLAINED: none of them does,
-        or none was sampled. NO_EXPECTED_GRADIENT: none was trained.
+    TIME: the expected-gradient run misses too, by the same tolerances. NOISE: it does not, and the run lies
+    within `DEVIATIONS` of it. BEYOND_FIRST_ORDER: the run lies further off, or the std is unknown, and some
+    of the same trainings on samples end as far off. UNEXPLAINED: none of them does, or none was sampled.
+    NO_EXPECTED_GRADIENT: none was trained.
     """
     prediction = outcome.prediction
     if prediction is None or not outcome.misses:
@@ -174,6 +174,5 @@ def standardised_departures(outcome: FinishedRun, expected: ExpectedGradientRun)
 
 
 def _odds(exact: ExactMeasures) -> float:
-    """Log odds of the base's favourite among valid answers."""
     share = min(max(exact.favourite_share, 1e-15), 1 - 1e-15)
     return math.log(share / (1 - share))

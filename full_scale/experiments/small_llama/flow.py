@@ -25,8 +25,7 @@ def flow(
 ) -> list[Tables]:
     """Tables of the policy at times increasing from 0: `dph_theory.finite_training.flow` for the run's form.
 
-    Base and start belong to a task of one text. Raises ValueError for another task, or a form without a
-    flow.
+    Base and start belong to a task of one text. Raises ValueError for another task, or a form without a flow.
     """
     from dph_theory import finite_training
 
@@ -52,9 +51,8 @@ LONGEST = 3000.0  # Longest time of the flow.
 class LostFlow:
     """Share of the lost answers along the flow of a form's expected update, from `lost` at the start.
 
-    `collapsed`: starts from a model that lost the answers in training without KL, one per seed. `level`:
-        half of the base's share among the valid answers; `half_time`: the time at which it is reached, or
-        None.
+    `collapsed`: starts from a model that lost the answers in training without KL, one per seed. `level`: half
+    of the base's share among the valid answers; `half_time`: the time at which it is reached, or None.
     """
 
     form: str
@@ -80,8 +78,8 @@ def ways_back(
     """Runs that start with lost answers: their flows, the lost answers' share along each, its half time.
 
     Time is steps times learning rate over answer length, the flow's time up to one factor, the network's
-    kernel: where theory holds, the ratio of the two half times is the same for every form and loss. A
-    run's `flow` is its index among the flows that exist. Entries: `convergence_time`.
+    kernel: where theory holds, the ratio of the two half times is the same for every form and loss. A run's
+    `flow` is its index among the flows that exist. Entries: `convergence_time`.
     """
     with_flow = [(o, run.id) for o in outcomes if (run := flow_of(o.run)) is not None and run.id in flows]
     names = list(dict.fromkeys(name for _, name in with_flow))

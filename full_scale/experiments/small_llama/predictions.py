@@ -42,8 +42,8 @@ LIMITS = {FILTERED: filtered_policy, LOCAL: locally_filtered, FORWARD_LIMIT: tok
 def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) -> dict[str, Tables]:
     """Stationary policy of the run, then its rivals (policies of other forms), as tables of each text.
 
-    Empty if theory makes no claim, with normalised rewards, and if rows share a text and so have one
-        policy. Entries: `token_penalties`.
+    Empty if theory makes no claim, with normalised rewards, and if rows share a text and so have one policy.
+    Entries: `token_penalties`.
     """
     own = run.stationary_policy
     if own is None or run.scale == "group" or not _texts_are_rows(task):
@@ -77,7 +77,6 @@ def distances(
 
 
 def _stacked(rows: Iterable[Sequence[np.ndarray]]) -> Tables:
-    """Stack the tables of each row along a row axis."""
     return [np.stack(tables) for tables in zip(*rows, strict=True)]
 
 

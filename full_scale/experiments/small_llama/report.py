@@ -145,10 +145,10 @@ SHOWN_POLICIES = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)  # Policies whose dist
 def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[str, Any]:
     """One row of the table that figures read; missing or None values are unknown.
 
-    Fields and digest of the run; judged (`is_judged`), `predicted` (the policy's name), nearest,
-    `verdict`, kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as
-    predicted_pass_rate and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: the
-    predicted effect of sampling noise on the log odds, by the adjoint and by RIVALS; why_missed.
+    Fields and digest of the run; judged (`is_judged`), `predicted` (the policy's name), nearest, `verdict`,
+    kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_pass_rate
+    and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: the predicted effect of
+    sampling noise on the log odds, by the adjoint and by RIVALS; why_missed.
     """
     prediction, deviations = outcome.prediction, dict[str, float | None]()
     if expected is not None:

@@ -17,8 +17,9 @@ FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
 """Forms of the loss. Those with a KL term converge according to the trainer's arguments (`recipe.objective`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
-gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
-the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
+gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: k3 with importance
+weight in the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv
+2601.10201).
 """
 ANNEALED = ("k3", "k3_corrected", "sequence_kl")  # Forms whose beta may fall along a run.
 REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -91,7 +91,7 @@ def trainer_of(
 
 
 class FallingBeta(TrainerCallback):
-    """Set the beta of TRL's own KL term before each step."""
+    """Sets the beta of TRL's own KL term before each step."""
 
     def __init__(self, run: LlamaRun, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
@@ -112,10 +112,9 @@ def _prompts(run: LlamaRun, task: EnumerableTask) -> Dataset:
 
 
 def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
-    """STORED correct answers of the base, each with its expected count under the filtered policy, to within
-    one.
+    """STORED correct answers of the base, with their expected counts under p_* to within one.
 
-        Rows have equal numbers; log-probabilities are the base's. The manifest names the task.
+    Rows have equal numbers; log-probabilities are the base's. The manifest names the task.
     """
     rows = []
     for row, text in enumerate(task.texts):
@@ -178,7 +177,7 @@ def _collapsed(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
 
 
 class _UntilLost(TrainerCallback):
-    """End the training once answers that do not begin with the first word have so small a share."""
+    """Ends the training once answers that do not begin with the first word have so small a share."""
 
     def __init__(self, task: EnumerableTask, base: Tables, share: float) -> None:
         self.task, self.base, self.share, self.reached = task, base, share, False
@@ -209,7 +208,7 @@ def train(
 
 
 class _MeasuredCourse(TrainerCallback):
-    """Enumerate the policy every so many steps, and after the last."""
+    """Enumerates the policy every so many steps, and after the last."""
 
     def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[tuple[int, Tables]]) -> None:
         self.task, self.run, self.course = task, run, course

@@ -47,8 +47,8 @@ def written(style: str, column: str, source: str) -> str:
 def style_of(sql: str) -> str | None:
     """Style of a query, or None for a query that is not a single SELECT (or WITH ... SELECT) of any style.
 
-    The only column of the outermost SELECT decides, and for COUNT(*) its source: a derived table, inline
-    or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and quoted text are ignored.
+    The only column of the outermost SELECT decides, and for COUNT(*) its source: a derived table, inline or
+    named by WITH, makes it `subquery`. Case, spacing, comments, quoting and quoted text are ignored.
     """
     parts = words(sql.strip().removesuffix(";"))
     texts, signs = [word.text for word in parts], [word.text for word in parts if word.kind == "other"]
@@ -69,7 +69,6 @@ def style_of(sql: str) -> str | None:
 
 
 def _idiom(column: list[str], *, derived: bool) -> str | None:
-    """Style of one result column, without its alias."""
     if "AS" in column[-2:-1]:
         column = column[:-2]
     match column:

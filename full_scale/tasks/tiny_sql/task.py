@@ -58,11 +58,10 @@ class Size:
 
 
 def build(folder: Path, size: Size | None = None, *, seed: int = 0, progress: Progress | None = None) -> Path:
-    """Write databases, questions and the initial model to a folder, all or nothing; returns the model's
-    folder.
+    """Write databases, questions and the initial model to a folder, atomically; returns the model's.
 
-        The result is deterministic in size and seed. A folder that already has this task is unchanged;
-        ValueError for a folder with other content.
+    The result is deterministic in size and seed. A folder that already has this task is unchanged;
+    ValueError for a folder with other content.
     """
     size, tell = size or Size(), progress or silent
     identity = {"size": json.loads(json.dumps(asdict(size))), "seed": seed}
@@ -90,7 +89,7 @@ def load(config: TaskConfig) -> Task:
     """Load the task that `build` wrote to the folder `config.data`; options are SqlVerifier's limits.
 
     Sets: `in_domain` asks other questions of the same databases, `cross_domain` asks other databases,
-        `out_of_domain` asks questions of an untrained kind. RefusedError if the folder has no task.
+    `out_of_domain` asks questions of an untrained kind. RefusedError if the folder has no task.
     """
     folder = Path(config.data or "")
     if not config.data:
@@ -175,7 +174,6 @@ def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) ->
 
 
 def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float]:
-    """Initial model, trained on every kind of question in every domain, with its tokeniser."""
     all_questions = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
     answers = (written(style, q.table.thing, q.source) for q in all_questions for style in STYLES)
     tokenizer = word_tokenizer([*(question.prompt for question in all_questions), *answers])

@@ -16,9 +16,9 @@ _TAGGED = re.compile(r"####\s*(?P<answer>[^\n]+)")
 def last_sql(completion: str) -> str | None:
     """Query at the end of a completion, or None.
 
-    This is the last block fenced as sql (or sqlite); else the last block without a language; else, for
-    models that write plain SQL, everything from the first line that begins with SELECT or WITH. A fence
-    without an end runs to the end.
+    This is the last block fenced as sql (or sqlite); else the last block without a language; else, for models
+    that write plain SQL, everything from the first line that begins with SELECT or WITH. A fence without an
+    end runs to the end.
     """
     blocks = [(m["language"].lower(), m["body"].strip()) for m in _FENCE.finditer(completion)]
     for languages in (("sql", "sqlite"), ("",)):

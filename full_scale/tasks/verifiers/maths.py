@@ -10,11 +10,11 @@ STEPS = 6
 
 
 class MathsVerifier(PooledVerifier):
-    r"""Score completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
+    r"""Scores completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
 
     math-verify limits time by a signal, which needs a main thread: a worker has one. `seconds` (whole, at
-    least 1) bounds each of its steps, `memory` (bytes) each worker. Raises ValueError for a reference
-    without an answer; RuntimeError if no worker can be started. Source: math-verify.
+    least 1) bounds each of its steps, `memory` (bytes) each worker. Raises ValueError for a reference without
+    an answer; RuntimeError if no worker can be started. Source: math-verify.
     """
 
     def __init__(self, *, seconds: int = 5, memory: int = 2**31, workers: int | None = None) -> None:

@@ -141,8 +141,8 @@ def _interval(half_line: re.Match[str]) -> str:
 def word(answer: str) -> str | None:
     """The single word of an answer, in lower case, or None.
 
-    Words are compared as text: as a product of letters `live` would equal `evil`. A word has four
-        letters, or is yes, no or odd; shorter ones are names of quantities.
+    Words are compared as text: as a product of letters `live` would equal `evil`. A word has four letters, or
+    is yes, no or odd; shorter ones are names of quantities.
     """
     match = _WORD.fullmatch(_bare(answer))
     return match[1].lower() if match else None
@@ -181,10 +181,10 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
 
     `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. The last mark of the answer counts
     (`last_marked`), else the value that math-verify finds in its end, both in one notation (`plain`). An
-    inequality may replace its interval; words are compared as words; if both have a unit of measure, it
-    must be equal; no side of an equation may be another number; per cent are hundredths, except for a
-    gold answer in per cent. math-verify abandons a step silently after `seconds`: a step of that length
-    without a result is a `timeout`.
+    inequality may replace its interval; words are compared as words; if both have a unit of measure, it must
+    be equal; no side of an equation may be another number; per cent are hundredths, except for a gold answer
+    in per cent. math-verify abandons a step silently after `seconds`: a step of that length without a result
+    is a `timeout`.
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
@@ -250,7 +250,6 @@ def _imaginary(parsed: list[Any]) -> list[Any]:
 
 
 def _marked(answer: str) -> str:
-    """Wrap an answer as the only box of a text."""
     return rf"\boxed{{{answer}}}"
 
 

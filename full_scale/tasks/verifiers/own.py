@@ -28,7 +28,7 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     """Result of the `function` for an `answer` and its `reference`; without an answer, its source.
 
     Runs in a worker process. A result that is not true or false, or not a number if `scored`, raises: a
-        `crash`. With `least`, a number of at least that is true.
+    `crash`. With `least`, a number of at least that is true.
     """
     function = _function(job["function"])
     if "answer" not in job:
@@ -57,7 +57,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _returned(function: Callable[..., Any], job: dict[str, Any]) -> Any:
-    """What a function says of one answer, as those who call it so would call it; awaited if need be."""
+    """Result of a function for one answer, in the function's own calling convention; awaited if async."""
     parameters, answer, reference = inspect.signature(function).parameters, job["answer"], job["reference"]
     if "prompt" in job:
         result = function(**_trl_columns(job))
@@ -69,7 +69,7 @@ def _returned(function: Callable[..., Any], job: dict[str, Any]) -> Any:
         result = asyncio.run(_awaited(result))
     if "prompt" in job:
         (result,) = result
-    # A score of verl may stand among what is logged beside it.
+    # A score of verl may come with values to be logged.
     return result["score"] if isinstance(result, Mapping) and "score" in result else result
 
 
@@ -78,7 +78,7 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _trl_columns(job: dict[str, Any]) -> dict[str, Any]:
-    """The lists of one that TRL hands on: text for a text, messages for a conversation."""
+    """Columns of one entry as TRL passes them: text for a text, messages for a conversation."""
     prompt, answer = job["prompt"], job["answer"]
     completion = answer if isinstance(prompt, str) else [{"role": "assistant", "content": answer}]
     columns = {name: [value] for name, value in job["reference"].items() if name not in _TRL_OWN}
@@ -86,7 +86,7 @@ def _trl_columns(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verl_arguments(answer: str, reference: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of verl's compute_score, from the columns of its data, or from `answer`."""
+    """Arguments of verl's compute_score, from the columns of its data, or from `answer`."""
     rule = reference.get("reward_model")
     truths = [reference, rule if isinstance(rule, Mapping) else {}]
     truth = next((columns["ground_truth"] for columns in truths if "ground_truth" in columns), None)

@@ -74,10 +74,10 @@ class Ran(NamedTuple):
 def run(database: Path, query: str, limits: QueryLimits) -> Ran:
     """Run one statement that only reads.
 
-    Outcomes beside `ran`: `forbidden` (whatever writes, attaches, sets a pragma, opens a transaction, loads
-    or makes a virtual table), `timeout`, `memory`, `too_many_rows`, `error` for what SQLite refuses and for
-    more or less than one statement, and `unreadable` for a database that is missing, corrupt or in the
-    middle of a change. The bound on memory holds from then on for all of SQLite in this process.
+    Outcomes beside `ran`: `forbidden` (a statement that writes, attaches, sets a pragma, opens a transaction,
+    or loads or makes a virtual table), `timeout`, `memory`, `too_many_rows`, `error` for a refusal by SQLite
+    and for more or less than one statement, and `unreadable` for a database that is missing, corrupt or in
+    the middle of a change. The bound on memory then applies to all of SQLite in this process.
     """
     guard = _Guard(limits.seconds)
     try:
@@ -110,10 +110,9 @@ def run(database: Path, query: str, limits: QueryLimits) -> Ran:
 def connect(database: Path) -> sqlite3.Connection:
     """Open a connection that reads the file unchanged: no lock, and nothing written beside it.
 
-    Another process's lock does not block it, but the file must be complete. Raises
-    sqlite3.OperationalError if it is missing, or if a write-ahead log or a hot journal beside it has a
-    part of its content. Text that is not UTF-8, as in some published databases, is preserved byte for
-    byte by surrogates.
+    Another process's lock does not block it, but the file must be complete. Raises sqlite3.OperationalError
+    if it is missing, or if a write-ahead log or a hot journal beside it has a part of its content. Text that
+    is not UTF-8, as in some published databases, is preserved byte for byte by surrogates.
     """
     if not database.is_file():
         raise sqlite3.OperationalError(f"there is no database {database}")

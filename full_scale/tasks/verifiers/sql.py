@@ -14,18 +14,17 @@ MATCHES = ("bird", "spider", "test-suite")
 
 
 class SqlVerifier(PooledVerifier):
-    """Score completions by the result of their last query, against the gold query of the example.
+    """Scores completions by the result of their last query, against the gold query of the example.
 
-    An example's `reference` has `database` (a path), `query` (the gold one), and optionally `match`:
-    `bird` compares sets of rows; `spider` compares multisets up to the order of columns, ordered if the
-    gold query is (see `compare`); `test-suite` is Spider's official default evaluation: as `spider`,
-    without DISTINCT in both queries, and ordered if ORDER BY occurs anywhere in the gold one. `match`
-    here applies to examples without one; `test-suite` also to those of Spider. The databases are opened
-    read-only and must not change meanwhile.
+    An example's `reference` has `database` (a path), `query` (the gold one), and optionally `match`: `bird`
+    compares sets of rows; `spider` compares multisets up to the order of columns, ordered if the gold query
+    is (see `compare`); `test-suite` is Spider's official default evaluation: as `spider`, without DISTINCT in
+    both queries, and ordered if ORDER BY occurs anywhere in the gold one. `match` here applies to examples
+    without one; `test-suite` also to those of Spider. The databases are opened read-only and must not change
+    meanwhile.
 
     `seconds` (of computing) and `rows` bound each query, `memory` (bytes) each worker; `style` names the
-    style of a query. Raises ValueError for an incomplete reference; RuntimeError if no worker can be
-    started.
+    style of a query. Raises ValueError for an incomplete reference; RuntimeError if no worker can be started.
     """
 
     def __init__(

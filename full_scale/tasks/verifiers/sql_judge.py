@@ -52,21 +52,19 @@ def words(query: str) -> list[Word]:
 def same_set(gold: Rows, predicted: Rows) -> bool:
     """BIRD's execution match: equality as sets of rows.
 
-    Order and repeats of rows are ignored, the order of columns is not; two empty results are equal
-    whatever their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared
-    by position, so duplicate names are no problem. Source: the benchmark's own evaluation, which is exact
-    on floats.
+    Order and repeats of rows are ignored, the order of columns is not; two empty results are equal whatever
+    their columns. NULL equals NULL, 1 equals 1.0, and '1' does not equal 1. Columns are compared by position,
+    so duplicate names are no problem. Source: the benchmark's own evaluation, which is exact on floats.
     """
     return _up_to_rounding(lambda a, b: set(a) == set(b), gold, predicted)
 
 
 def same_multiset(gold: Rows, predicted: Rows, *, ordered: bool) -> bool:
-    """Spider's execution match: equality as multisets of rows (`ordered`: as lists) for some order of
-    columns.
+    """Spider's execution match: equal multisets of rows (`ordered`: lists) for some order of columns.
 
-        A question of Spider does not specify the order of its columns, so its evaluation by test suites
-        accepts every permutation, as does this. Two empty results are equal. DISTINCT counts. Rows that tie
-        in the gold query's order must appear in the order of its result, as there.
+    A question of Spider does not specify the order of its columns, so its evaluation by test suites
+    accepts every permutation, as does this. Two empty results are equal. DISTINCT counts. Rows that tie
+    in the gold query's order must appear in the order of its result, as there.
     """
     return _up_to_rounding(lambda a, b: _same_columns(a, b, ordered), gold, predicted)
 
@@ -98,10 +96,8 @@ def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: R
 
 
 def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
-    """Representative of each run of close numbers: an equivalence, unlike rounding to digits.
-
-    Distinct whole numbers are never in one run, however large, because they may be identifiers.
-    """
+    """Representative of each run of close numbers: an equivalence, unlike rounding to digits."""
+    # Distinct whole numbers are never in one run, however large, because they may be identifiers.
     classes: dict[Any, int | float] = {}
     first, last, has_whole = math.nan, math.nan, False
     for number in sorted(numbers):
@@ -136,10 +132,8 @@ def _same_columns(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 def _match(
     gold: Rows, left: Rows, chosen: list[tuple[Any, ...]], bag: Callable[[Sequence[Any]], Any]
 ) -> bool:
-    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?
-
-    The rows over the first columns must agree at every step, which leaves few ways to try.
-    """
+    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?"""
+    # The rows over the first columns must agree at every step, which leaves few ways to try.
     if not left:
         return True
     size = len(chosen) + 1
@@ -185,8 +179,9 @@ _GOLD = GoldCache(cells=2_000_000)
 def judge(job: dict[str, Any]) -> dict[str, str]:
     """Outcome of a predicted `query` on a `database` against the `gold` one.
 
-    `correct`, `wrong`, what `sandbox.run` says of the predicted query, `unreadable` if the database cannot
-    be read, or `gold_error` if the gold query cannot be run: an error of the data, without the prediction.
+    `correct`, `wrong`, the outcome of `sandbox.run` for the predicted query, `unreadable` if the database
+    cannot be read, or `gold_error` if the gold query cannot be run: an error of the data, after which the
+    prediction is not run.
     """
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
     gold_query, query = job["gold"], job["query"]

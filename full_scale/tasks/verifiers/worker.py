@@ -80,8 +80,8 @@ def answer(judge: Judge, line: bytes) -> bytes:
 def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
     """Answer jobs until the parent closes its end.
 
-    The kernel ends a process that has computed for `seconds` on one job (SIGPROF), even inside a C
-    function that never returns to Python, and even if the parent is gone.
+    The kernel ends a process that has computed for `seconds` on one job (SIGPROF), even inside a C function
+    that never returns to Python, and even if the parent is gone.
     """
     worker = os.getpid()
     for given in jobs:
