@@ -90,6 +90,8 @@ class Task:
     verifier: Verifier
     system: str | None = None
     """System message before every prompt, if the model is used through its chat template."""
+    repeats_prompts: bool = False
+    """Are prompts meant to share their text, as where a question has several readings?"""
     rewards: Mapping[str, WeightedReward] = field(default_factory=dict)
     """Training rewards beside correctness, by name; the theory is about correctness only."""
 
@@ -112,15 +114,17 @@ class Task:
 
 
 def repeated_prompts(task: Task) -> list[str]:
-    """Sentences on sets that share prompt texts with another set, or have them with other references."""
+    """Sentences on sets whose prompts have the text of another prompt; none if the task intends that."""
     sentences = []
     for name, examples in {"train": task.train, **task.evaluation}.items():
         texts = {example.prompt for example in examples}
         pairs = {(example.prompt, repr(example.reference)) for example in examples}
-        if repeated := len(examples) - len(texts):
+        if (repeated := len(examples) - len(texts)) and not task.repeats_prompts:
+            differ = len(pairs) - len(texts)
+            meaning = f"; {differ} are judged by another reference, by which the same answer may be incorrect"
             sentences.append(
-                f"{name}: {repeated} of {len(examples)} prompts repeat another's text, "
-                f"{len(pairs) - len(texts)} with another reference."
+                f"{name}: {repeated} of {len(examples)} prompts have the text of another"
+                f"{meaning if differ else ', as if it were sampled more often'}."
             )
     return sentences
 

@@ -154,7 +154,7 @@ def asserting(log_pi):
     raise AssertionError
 
 
-ZERO, COUPLED = "Its gradient is ZERO", "couples the answers"
+ZERO, COUPLED = "Its gradient is ZERO", "The answers of a batch change each other's gradient"
 REVERSE, FORWARD = "the reverse KL(pi||ref) of each token", "the forward KL(ref||pi) of each token"
 FILTERED, UNKNOWN = "(filtered model", "none of the known quantities"
 POLICY, OLD, REFERENCE, CORRECT = "policy", "old_policy", "reference", "filtered"
@@ -220,10 +220,10 @@ ROWS = [
      lambda log_pi, advantages, mask:
          ((y := summed(log_pi, mask)) * 0.05 * y.detach() - advantages[:, 0] * y).mean()),
     ("three terms", POLICY, f"0.04 times {FORWARD}", three_terms),
-    ("three terms", OLD, "Near ratios of one its policy term is the reward's policy gradient", three_terms),
+    ("three terms", OLD, "For small log ratios its policy term is the reward's policy gradient", three_terms),
     ("by unsqueeze", POLICY, f"gradient plus 0.04 times {FORWARD}", by_unsqueeze),
     ("by index", POLICY, f"gradient plus 0.04 times {FORWARD}", by_index),
-    ("by index", OLD, "Near ratios of one", by_index),
+    ("by index", OLD, "For small log ratios", by_index),
     ("either", POLICY, f"gradient plus 0.04 times {FORWARD}", either),
     ("without equal groups", POLICY, "NO PENALTY", without_equal),
     ("without their KL", POLICY, "NO PENALTY",
@@ -282,34 +282,34 @@ ROWS = [
      lambda log_pi, log_ref: (log_pi - log_ref)[:, :20].square().sum(-1).mean() / 2),
     ("squared mean of tokens", POLICY, "divided by the number of tokens squared",
      lambda log_pi, log_ref: (log_pi - log_ref).mean(-1).square().mean() / 2),
-    ("squared mean of a batch", POLICY, "at B = 3, 0.666667 times the reverse KL",
+    ("squared mean of a batch", POLICY, "of three answers: 0.666667 times the reverse KL",
      lambda log_pi, log_ref: (log_pi - log_ref).mean() ** 2),
     ("k1 in the reward", POLICY, FILTERED,
      lambda log_pi, log_ref, mask: (summed(log_pi, mask) * cost(log_pi, log_ref, mask)).mean()),
-    ("discounted", POLICY, "On single tokens, not on longer answers, it has the gradient of the reverse KL",
+    ("discounted", POLICY, "On single tokens, not on longer answers: It has the gradient of the reverse KL",
      lambda log_pi, log_ref, mask:
          summed(0.5 ** torch.arange(mask.shape[1]) * (log_pi - log_ref) ** 2 / 2, mask).mean()),
-    ("minus the batch's mean", POLICY, "at B = 2, 0.5 times the reverse KL(pi||ref); at B = 3, 0.666667",
+    ("minus the batch's mean", POLICY, "of two answers: 0.5 times the reverse KL(pi||ref)",
      minus_batch_mean),
-    ("minus the others' mean", POLICY, "at B = 2, the reverse KL(pi||ref); at B = 3, the reverse",
+    ("minus the others' mean", POLICY, "of two answers or three answers: the reverse",
      minus_the_others),
-    ("less its mean", POLICY, "at B = 2, nothing; at B = 3, nothing", less_its_mean),
-    ("all pairs", POLICY, "at B = 2, 2 times the reverse KL(pi||ref); at B = 3, 6 times the reverse",
+    ("less its mean", POLICY, "of two answers or three answers: zero", less_its_mean),
+    ("all pairs", POLICY, "of two answers: 2 times the reverse KL(pi||ref); of three answers: 6 times",
      all_pairs),
-    ("spread", POLICY, "at B = 2, 0.5 times the reverse KL(pi||ref)",
+    ("spread", POLICY, "of two answers: 0.5 times the reverse KL(pi||ref)",
      lambda log_pi, log_ref, mask: summed(log_pi - log_ref, mask).var(correction=0) / 2),
-    ("log of the mean 1/u", POLICY, "at B = 3, " + UNKNOWN,
+    ("log of the mean 1/u", POLICY, "of three answers: " + UNKNOWN,
      lambda log_pi, log_ref, mask: summed(log_ref - log_pi, mask).exp().mean().log()),
-    ("log of the mean u", REFERENCE, "at B = 1, minus the forward KL(ref||pi); at B = 2, none of the",
+    ("log of the mean u", REFERENCE, "of one answer: minus the forward KL(ref||pi); of two answers: none",
      lambda log_pi, log_ref, mask: summed(log_pi - log_ref, mask).logsumexp(0) - math.log(len(mask))),
-    ("KL counted by the batch", POLICY, "at B = 3, the reward's policy gradient plus 0.12 times the reverse",
+    ("KL counted by the batch", POLICY, "of three answers: the reward's policy gradient plus 0.12 times",
      kl_counted_by_the_batch),
     ("preference", POLICY, COUPLED, preference),
     ("misaligned", POLICY, "It FAILS on batches of several sequences (it raised RuntimeError: The size",
      misaligned),
     ("one token only", POLICY, "It failed on 4 of the problems (it raised RuntimeError: one token only).",
      of_one_token),
-    ("dimension kept", POLICY, "a broadcast of (batch, 1) with (batch,)",
+    ("dimension kept", POLICY, COUPLED,
      lambda log_pi, log_ref, mask:
          (((log_pi - log_ref) ** 2 / 2 * mask).sum(-1, keepdim=True) / mask.sum(-1)).mean()),
     # How far it holds: clamps, clips, floors, what rounding swallows and what overflows.
@@ -459,7 +459,7 @@ def test_beside_the_sampler_s_an_old_policy_is_the_policy_itself():
         ratio, weight = (log_pi - log_old).exp(), (log_old - log_rollout).exp().clamp(max=2.0).detach()
         return mean(weight * clipped(ratio, advantages), mask)
 
-    assert "while every ratio pi/old is at most 2 this is the reward's" in audit(loss, samples=OLD).verdict
+    assert "as long as every ratio pi/old is at most 2." in audit(loss, samples=OLD).verdict
     with pytest.raises(ValueError, match="two of them mean log_old"):
         audit(lambda log_pi, old_logps, prev_logprobs: log_pi.sum())
 

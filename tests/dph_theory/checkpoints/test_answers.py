@@ -15,7 +15,6 @@ from dph_theory.checkpoints.answers import (
     answer_agreement,
     answer_codes,
     answers_left,
-    independent_prompts,
     majority_answers,
     run_agreement,
     shuffled,
@@ -110,7 +109,7 @@ def test_the_accounts_are_distinguished(account):
     base, runs = runs_of(account)
     one, once, named = ACCOUNTS[account]
     counts = [read(rows, f"run {i}") for i, rows in enumerate(runs)]
-    found = compare_runs(read(base, "base"), [(each.name, None, each) for each in counts], draws=20).agreed
+    found = compare_runs(read(base, "base"), [(each.name, None, each) for each in counts]).agreed
     assert (found.own > 0.95) == one
     assert (found.p_varied < 0.01) == once
     assert (found.p_named < 0.01) == named
@@ -151,7 +150,7 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise
 def test_answers_that_only_one_side_has_are_not_compared(tmp_path):
     base, (run, *_) = runs_of("kept")
     plain = [{k: v for k, v in each.items() if k not in ("answer", "style")} for each in base]
-    assert compare(read(plain, "base"), read(run, "run"), draws=20).answers_left is None
+    assert compare(read(plain, "base"), read(run, "run")).answers_left is None
     assert answer_codes([[prompt_row(each) for each in plain]]) is None
 
 
@@ -169,13 +168,3 @@ def test_the_style_that_is_left_is_that_of_the_answer_that_is_left():
     assert (won.tolist(), possible.tolist()) == ([[0]], [[True, False, True]])
     assert majority_answers(np.array([[0, -1, -1]])).tolist() == [-1]
     assert run_agreement([codes, codes]).varied is None
-
-
-def test_prompts_that_move_together_count_as_few():
-    rng, answers = np.random.default_rng(0), np.full((40, 100), 10**4)
-    own, common = rng.normal(0, 0.1, (40, 100)), rng.normal(0, 0.1, (40, 1))
-    assert independent_prompts(0.5 + own, answers) == pytest.approx(100, rel=0.4)
-    assert independent_prompts(0.5 + common + 0 * own, answers) == pytest.approx(1, abs=0.02)
-    # Sampling of few answers is no movement.
-    still = rng.binomial(8, 0.5, (40, 100)) / 8
-    assert independent_prompts(still, np.full((40, 100), 8)) > 20
