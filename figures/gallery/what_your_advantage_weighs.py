@@ -1,8 +1,8 @@
 """GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success.
 
 The weight alpha_G(V) that five published advantages, over groups of eight answers, give the gradient of a
-prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own. Values
-are exact sums over every outcome of a group, or for advantages that depend on the other groups of a batch
+prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own.
+All are exact sums over every outcome of a group, or for advantages that depend on the other groups of a batch
 means over simulated batches; the table has every published advantage.
 """
 
