@@ -6,7 +6,7 @@ stored, and rehearsed:  loss = GRPO's clipped loss + eta * mean of f(u),  u = pi
     trainer = DPHTrainer(model=..., reward_funcs=..., args=DPHConfig(..., eta=0.05), train_dataset=others, rehearsal=rows)
     trainer.train()
 
-Advantages are divided by the group's std, its mean (MaxRL, which retains most without a KL) or nothing: `divided_by`. With
+Advantages are divided by the group's std (DPH-F), by its mean (DPH-MaxRL) or by nothing: `divided_by`. With
 callbacks=[full_scale.training.counts_callback.CountsCallback({"1": prompt}, is_correct, n=32, every=50, folder="counts")]
 `dph compare counts/step0.jsonl counts/step50.jsonl` says what the first steps changed. Source: Li et al. 2025
 (arXiv:2509.07430). It enters TRL by the five methods whose names are TRL's own.
