@@ -92,7 +92,9 @@ class _WithKeys(click.Command):
         from .recipe.schema import recipe_keys
 
         with formatter.section("Keys of a recipe, KEY=VALUE, with types and defaults"):
-            formatter.write_dl([(key, f"{kind}, {default}") for key, kind, default in recipe_keys()])
+            formatter.write_dl(
+                [(key, f"{meaning} ({kind}; {default})") for key, kind, default, meaning in recipe_keys()]
+            )
         formatter.write_paragraph()
         formatter.write_text("train.* takes any field of TRL's GRPOConfig.")
         super().format_epilog(ctx, formatter)

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
@@ -18,9 +18,10 @@ from dph_theory.support.errors import argument_error
 
 RECIPES = Path(__file__).parent / "recipes"
 Count = Annotated[int, Field(ge=1)]
+_DOCUMENTED = ConfigDict(**CHECKED, use_attribute_docstrings=True)
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class ModelConfig:
     """The initial model: a local folder, a GGUF file or a hub name; remote code is never run.
 
@@ -28,49 +29,67 @@ class ModelConfig:
     """
 
     path: str = ""
+    """Folder, GGUF file or Hub name of the initial model; smollm2 and gemma3 are packaged."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Precision of the weights that are loaded."""
     attention: str = "sdpa"
-    chat: bool = False  # Whether prompts go through the tokenizer's chat template.
+    """Implementation of attention, as transformers names it."""
+    chat: bool = False
+    """Send prompts through the tokenizer's chat template."""
     template: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of the chat template, such as enable_thinking."""
-    lora: Mapping[str, Any] | None = None  # Arguments of peft's LoraConfig, or none to train every weight.
+    lora: Mapping[str, Any] | None = None
+    """Arguments of peft's LoraConfig; null trains every weight."""
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class TaskConfig:
     """Which task, and where its data are."""
 
     name: str = ""
+    """Task: tiny-sql, bird, spider, maths, dataset, dph-rl or reasoning-gym."""
     data: str | None = None
     """A folder or file in the task's published layout, or a Hugging Face dataset name."""
-    databases: str | None = None  # SQL: the folder of SQLite databases, one folder <db_id> each.
+    databases: str | None = None
+    """Folder of the SQLite databases, one folder <db_id> each, if not where they were published."""
     filter_overlong_prompts: bool = False
-    """Whether prompts that leave no room for an answer in the model's context are left out, with a count."""
-    options: Mapping[str, Any] = Field(default_factory=dict)  # What else the task's loader takes.
+    """Leave out prompts that leave no room for an answer in the context, with a count."""
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Further options of the task's loader."""
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class SamplingConfig:
     """How completions are drawn, in every stage: pre-sampling, training, evaluation."""
 
     temperature: Annotated[float, Field(gt=0)] = 1.0
+    """Sampling temperature."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int, Field(ge=0)] = 0  # 0 is off.
+    """Share of probability that is sampled from."""
+    top_k: Annotated[int, Field(ge=0)] = 0
+    """Number of likeliest tokens that are sampled from; 0 for all."""
     min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Least probability of a token relative to the likeliest."""
     repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
+    """Penalty on tokens that occurred already; 1 for none."""
     max_new_tokens: Count = 4096
+    """Largest number of tokens of an answer."""
     stop: tuple[str, ...] = ()
     """Tokens, as text, that end a completion beside those that the model declares; each is one token."""
-    batch_size: Count = 64  # Prompts measured, and rows that transformers generates, at once on a device.
+    batch_size: Count = 64
+    """Prompts measured, and rows that transformers generates, at once on a device."""
     batch_tokens: Count = 16_384
     """Tokens whose log-probabilities are computed at once, padding counted; one row at least."""
     backend: Literal["transformers", "vllm"] = "transformers"
+    """Engine that samples."""
     vllm_memory: Annotated[float, Field(gt=0, lt=1)] = 0.85
-    """Share of a device's memory that the engine takes in pre-sampling and evaluation."""
-    vllm_memory_training: Annotated[float, Field(gt=0, lt=1)] = 0.3  # The same beside a trainer.
+    """Share of a device's memory that vLLM takes in pre-sampling and evaluation."""
+    vllm_memory_training: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    """Share of a device's memory that vLLM takes beside a trainer."""
     vllm_length: Count | None = None
-    """Tokens of prompt and completion that the engine makes room for; the model's context if none."""
-    vllm_tensor_parallel: Count = 1  # Devices that one engine is spread over.
+    """Tokens of prompt and completion that vLLM makes room for; null for the model's context."""
+    vllm_tensor_parallel: Count = 1
+    """Number of devices that one vLLM engine is spread over."""
 
     def drawing(self) -> dict[str, Any]:
         """What decides which completions are drawn: how likely each is, and how random numbers are shared."""
@@ -82,7 +101,7 @@ DISTRIBUTION = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", 
 _DRAWING = (*DISTRIBUTION, "batch_size", "backend")
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class PresampleConfig:
     """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too.
 
@@ -90,15 +109,17 @@ class PresampleConfig:
     """
 
     k: int = 8
+    """Rollouts of each prompt."""
     threshold: int = 8
+    """Correct rollouts from which a prompt is solved (D_pef)."""
     fresh: bool = True
+    """Ask a solved prompt for one more correct rollout."""
     buffer_per_prompt: Count = 8
-    """At most how many correct completions a prompt of D_pef gives to the rehearsal buffer."""
+    """Largest number of correct completions of a solved prompt that are rehearsed."""
     anchors: Annotated[int, Field(ge=0)] = 0
-    """So many prompts are held at the base in the place of D_pef, and not explored: each gives
-    `buffer_per_prompt` completions, correct or not."""
+    """Number of prompts whose base answers, correct or not, are rehearsed in place of D_pef's."""
     kernel: str | None = None
-    """The kernel, as `dph transfer` stores it, by which the anchors are chosen; without it at random."""
+    """Kernel file of `dph transfer` by which the anchors are chosen; null for a random choice."""
 
     def __post_init__(self) -> None:
         if self.kernel is not None and not self.anchors:
@@ -109,56 +130,62 @@ class PresampleConfig:
             raise argument_error("threshold", self.threshold, f"from 1 to k={self.k}")
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class MethodConfig:
     """A method of `full_scale.recipe.methods` by name, and what departs from its defaults."""
 
     name: str = "GRPO"
-    eta: Annotated[float, Field(ge=0)] | None = None  # Coefficient of the rehearsal (DPH).
+    """Method, by its name in full_scale.recipe.methods."""
+    eta: Annotated[float, Field(ge=0)] | None = None
+    """Coefficient of the rehearsal (DPH)."""
     divergence: str | None = None
-    """What a DPH method rehearses by: a name of dph_theory.DIVERGENCES, or yours as module:OBJECT."""
-    beta: float | None = None  # Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control).
+    """Divergence of the rehearsal: a name of dph_theory.DIVERGENCES, or yours as module:OBJECT."""
+    beta: float | None = None
+    """Coefficient of the KL penalty on policy samples."""
     beta_from: Annotated[float, Field(gt=0)] | None = None
-    """Of KL control by sequences: beta at the first step, from which it falls to beta by the middle
-    of the training."""
+    """KL-control-sequence: beta at the first step, from which it falls to beta by the middle."""
     excess_bound: Annotated[float, Field(gt=0)] | None = None
-    """It falls on only while the excess KL is under that, in nats."""
+    """KL-control-sequence: beta falls only while the excess KL is below this many nats."""
     baseline: Literal["mean", "leave_one_out", "one", "none"] | None = None
-    """What is subtracted from rewards; `one` drifts least. Advantages are then not std-normalised."""
+    """Baseline of the rewards; `one` adds least noise. Advantages are then not std-normalised."""
     divided_by: Literal["std", "mean", "none"] | None = None
-    """What the reward less the group's mean is divided by; `mean` (MaxRL) retains most correct answers."""
+    """Divisor of the reward minus the group's mean; the mean retains most correct answers."""
     rate_power: Annotated[float, Field(gt=0, le=2)] | None = None
-    """Advantages, not divided, weighed by V^-rate_power, V from counts of pre-sampling and of groups."""
+    """Undivided advantages are weighed by V^-rate_power, V from counts over many groups."""
     mu: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Target mean pass rate of KL control, in place of beta."""
-    alpha: float | None = None  # Of DPH-alpha and alpha-DPG.
+    alpha: float | None = None
+    """Order alpha of DPH-alpha and alpha-DPG."""
     gauge: Literal["printed", "normalised"] | float | None = None
+    """Linear term of the divergence's generator."""
     rehearsal_form: (
         Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] | None
     ) = None
-    """Rehearsal from stored samples (`generator`), from the online reference (`definition`), or from stored
-    samples as the authors' released code computes it, clamps included."""
+    """Rehearsal of stored samples (generator), of policy samples (definition), or as released."""
     prompts: Literal["explored", "all"] = "explored"
-    """Train on D_exp, or on all prompts, as the baselines of the authors' release do."""
+    """Train on D_exp, or on all prompts as the baselines of the authors' release do."""
     rehearsal_rows: Count | None = None
-    """Rows of the rehearsal buffer in each optimizer step, over all processes; unless given, half as many as
-    its rollouts, as published (512 beside 1,024)."""
+    """Rehearsed rows of an optimizer step, over all processes; null for half as many as rollouts."""
     two_backward: bool = False
-    """Rehearsal backward before the exploration's: less memory at the peak, the same gradient."""
+    """Run the rehearsal's backward pass first: less memory at the peak, the same gradient."""
 
     def __post_init__(self) -> None:
         if self.mu is not None and self.beta is not None:
             raise argument_error("mu", self.mu, "either a target pass rate mu or beta, not both")
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class EvaluateConfig:
     """How many samples a prompt, at which k, on which sets (all of the task's if none is named)."""
 
     samples: Count = 32
+    """Sampled answers to each prompt."""
     k: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    """Numbers k of Pass@k."""
     sets: tuple[str, ...] = ()
-    limit: Count | None = None  # At most how many prompts of a set.
+    """Names of the evaluated sets; empty for all of the task's."""
+    limit: Count | None = None
+    """Largest number of prompts of a set; null for all."""
 
     def __post_init__(self) -> None:
         for k in self.k:
@@ -166,20 +193,23 @@ class EvaluateConfig:
                 raise argument_error("k", k, f"from 1 to evaluate.samples={self.samples}")
 
 
-@dataclass(frozen=True, config=CHECKED)
+@dataclass(frozen=True, config=_DOCUMENTED)
 class Recipe:
     """Everything a run is computed from."""
 
     name: str = ""
+    """Name of the run's folder."""
     output: str = "runs"
+    """Folder of the pre-sampling and of all runs."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """Seed of every random number, from 0 to 2^32 - 1."""
     model: ModelConfig = Field(default_factory=ModelConfig)
     task: TaskConfig = Field(default_factory=TaskConfig)
     sampling: SamplingConfig = Field(default_factory=SamplingConfig)
     presample: PresampleConfig = Field(default_factory=PresampleConfig)
     method: MethodConfig = Field(default_factory=MethodConfig)
     train: Mapping[str, Any] = Field(default_factory=dict)
-    """Fields of TRL's GRPOConfig, handed on as they are."""
+    """Fields of TRL's GRPOConfig, passed on unchanged."""
     evaluate: EvaluateConfig = Field(default_factory=EvaluateConfig)
 
     def __post_init__(self) -> None:
@@ -233,20 +263,19 @@ def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) 
     return values
 
 
-def recipe_keys() -> list[tuple[str, str, str]]:
-    """Every key of a recipe with its type and its default, as text."""
+def recipe_keys() -> list[tuple[str, str, str, str]]:
+    """Every key of a recipe with its type, its default and its meaning, as text."""
     keys = []
     hints = get_type_hints(Recipe)
     for part in dataclasses.fields(Recipe):
         section = hints[part.name]
-        if not dataclasses.is_dataclass(section):
-            keys.append((part.name, _type_name(section), _default(part)))
-            continue
-        inner = get_type_hints(section)
-        keys += [
-            (f"{part.name}.{key.name}", _type_name(inner[key.name]), _default(key))
-            for key in dataclasses.fields(section)
-        ]
+        nested = dataclasses.is_dataclass(section)
+        owner: Any = section if nested else Recipe
+        prefix = f"{part.name}." if nested else ""
+        for key in dataclasses.fields(owner) if nested else (part,):
+            meaning = owner.__pydantic_fields__[key.name].description
+            kind = _type_name(get_type_hints(owner)[key.name])
+            keys.append((f"{prefix}{key.name}", kind, _default(key), meaning))
     return keys
 
 

@@ -176,11 +176,12 @@ def test_a_recipe_survives_json_and_yaml(name):
 
 
 def test_every_key_is_told_with_its_type_and_default():
-    told = {key: (kind, default) for key, kind, default in recipe_keys()}
+    told = {key: (kind, default) for key, kind, default, _ in recipe_keys()}
     assert told["method.eta"] == told["method.mu"] == ("float or null", "null")
     assert told["method.gauge"][0] == "printed or normalised or float or null"
     assert told["sampling.backend"] == ("transformers or vllm", '"transformers"')
     assert told["presample.k"] == ("int", "8")
+    assert all(meaning.endswith(".") for *_, meaning in recipe_keys())
 
 
 def test_runs_share_a_pre_sampling_and_the_base_and_nothing_else():
