@@ -20,7 +20,7 @@ OLD_WORDS = re.compile(
 )
 """Words with a modern one in their place: matched, constant, distinguished, minus, from where."""
 ROOMS = {
-    "dph_theory/audit": 81,
+    "dph_theory/audit": 78,
     "dph_theory/checkpoints": 42,
     "dph_theory/coq": 12,
     "dph_theory/meter.py": 1,
@@ -29,7 +29,7 @@ ROOMS = {
     "dph_theory/transfer": 21,
     "dph_theory/verification": 35,
     "dph_cli.py": 1,
-    "full_scale": 117,
+    "full_scale": 116,
     "full_scale/tasks/verifiers/pool.py": 6,
 }
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
