@@ -19,7 +19,7 @@ from ...demo import SIZE
 from ...models.generation import Completion, derived_seed
 from ...models.load import LoadedModel, ModelHashes, load
 from ...presampling.presample import presample
-from ...presampling.result import Presampling
+from ...presampling.result import RECORD, Presampling
 from ...recipe.folders import Folders
 from ...recipe.schema import Recipe, load_recipe
 from ...sampling.answers import AnsweringModel
@@ -144,7 +144,7 @@ class ErringVerifier:
         if not any(self.rates):
             return scores
         draws = self.rng.random(len(scores))
-        flipped = [draw < self.rates[score.correct] for draw, score in zip(draws, scores, strict=True)]
+        flipped = [bool(draw < self.rates[score.correct]) for draw, score in zip(draws, scores, strict=True)]
         return [
             replace(score, correct=score.correct != flip) for flip, score in zip(flipped, scores, strict=True)
         ]
@@ -313,7 +313,13 @@ def least_kl(counts: np.ndarray, mean: float) -> float:
 
 
 def _presampled(recipe: Recipe, task: Task, initial: LoadedModel) -> Presampling:
-    return presample(recipe, task, initial, progress=silent)
+    folder = Folders.of_recipe(recipe).presample
+    if not (folder / RECORD).is_file():
+        return presample(recipe, task, initial, progress=silent)
+    # Runs of all seeds share the pre-sampling of the first.
+    presampling = Presampling.load(folder)
+    presampling.check(recipe, task, initial.hashes)
+    return presampling
 
 
 def _explored(task: Task, presampling: Presampling) -> list[Prompt]:
