@@ -6,9 +6,11 @@ import pytest
 from click.testing import CliRunner
 from support.tiny_training import TRL_WARNS
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import checked
 from full_scale.cli import demo_command
 from full_scale.demo import KIND, METHODS, demo, tables
+from full_scale.storage.locks import locked
 from full_scale.validation.table import COLUMNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
@@ -88,3 +90,8 @@ def test_progress_names_every_stage_and_what_is_finished_is_not_run_again(result
     assert json.loads((folder / "demo.json").read_text()) == result
     with pytest.raises(ValueError, match="choose another folder"):
         demo(folder)
+
+
+def test_two_demos_in_one_folder_are_refused(tmp_path):
+    with locked(tmp_path), pytest.raises(RefusedError, match="is at work in"):
+        demo(tmp_path, quick=True)
