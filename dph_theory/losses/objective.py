@@ -45,12 +45,31 @@ BY_RATE = Weight("the group's mean subtracted, weighed by a power of the pass ra
 LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
-MIXED = Weight("divided by the whole batch's std, which couples the groups")
-DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {MIXED.words}")
+_BY_BATCH = "divided by the whole batch's std: about the same weight at every pass rate, groups are coupled"
+MIXED = Weight(f"the batch's mean subtracted, {_BY_BATCH}")
+DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {_BY_BATCH}", baseline="mean")
 LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
     "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
 )
+WEIGHTS: Mapping[str, Weight] = MappingProxyType(
+    {
+        "divided": DIVIDED,
+        "centred": CENTRED,
+        "left out": LEFT_OUT,
+        "left out, divided": LEFT_OUT_DIVIDED,
+        "raw": RAW,
+        "alone": ALONE,
+        "by mean": BY_MEAN,
+        "batch": MIXED,
+        "centred, batch": DIVIDED_BY_BATCH,
+        "learned": LEARNED,
+        "best": BEST,
+        "batch mean": RAW._replace(words="the batch's mean subtracted: the same weight at every pass rate"),
+        "greedy": RAW._replace(words="the greedy answer's reward subtracted: the same weight everywhere"),
+    }
+)
+"""Advantages by short names, as tables of trainers' settings write them."""
 UNDIVIDED = ("none", "leave_one_out")
 """The scales whose weight is one for all pass rates: there a verifier that errs acts as another beta."""
 TOKENS, ANSWERS, SUMS = (
@@ -58,6 +77,8 @@ TOKENS, ANSWERS, SUMS = (
     "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",
     "sum over each answer's tokens",
 )
+REDUCTIONS: Mapping[str, str] = MappingProxyType({"tokens": TOKENS, "answers": ANSWERS, "sums": SUMS})
+"""Reductions by short names."""
 TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS),
@@ -80,6 +101,21 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class RehearsedPrompts:
+    """The rehearsal of solved prompts: the method, its coefficient eta, and the method's target in words."""
+
+    method: str
+    eta: float
+    target: str
+
+    @property
+    def words(self) -> str:
+        """Such as: Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
+        by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
+        return f"Solved prompts (D_pef) are rehearsed by {by}; the others (D_exp) are explored"
+
+
+@dataclass(frozen=True)
 class Objective:
     """What a run optimises; every reader of settings makes one, and every question is put to it.
 
@@ -88,7 +124,7 @@ class Objective:
     above 0; reduction, how the tokens of answers are added up; updates, optimiser steps a batch (None where
     not said); sampler, who draws the answers; mixed_only: whether groups whose rewards agree are left out;
     unpredicted: why no stationary policy is known, "" where one is; undecided: settings that decide what is
-    optimised and whose values are not known.
+    optimised and whose values are not known; rehearsal: rehearsal of solved prompts, if any.
     """
 
     advantage: Weight
@@ -101,6 +137,7 @@ class Objective:
     mixed_only: bool = False
     unpredicted: str = ""
     undecided: tuple[str, ...] = ()
+    rehearsal: RehearsedPrompts | None = None
 
     @property
     def divergence(self) -> FDivergence | None:
@@ -122,12 +159,12 @@ class Objective:
     def stationary_arguments(self) -> Mapping[str, Any]:
         """The arguments of `stationary.normalised_pass_rate_at` beside the base rates.
 
-        Of a group whose size is not said, answers less the others weigh as those of any; without a KL any
-        divergence stands there.
+        A group size that is not given, or 1, counts as 2: there the weight is that of any size. Without a KL
+        any divergence may stand there.
         """
         return {
             "beta": self.coefficient,
-            "group_size": self.group_size or 2,
+            "group_size": max(self.group_size or 2, 2),
             "scale": self.advantage.scale or "none",
             "divergence": self.divergence or REVERSE_KL,
         }

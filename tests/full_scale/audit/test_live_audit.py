@@ -8,7 +8,7 @@ from trl import GRPOConfig, GRPOTrainer
 from dph_theory.audit import audit, audit_advantage
 from dph_theory.losses.kl_terms import KL_TERMS
 from dph_theory.losses.policy_losses import POLICY_LOSSES
-from dph_theory.predict.interpretation import configuration_of
+from dph_theory.predict import configuration_of
 from full_scale.audit.live_audit import (
     audit_file,
     audit_settings,
