@@ -116,7 +116,10 @@ class PredictionReport:
             yield from _wrapped(" ".join(expected[0].sentences()))
             return
         cases = zip((*run.cases, *run.older), expected, strict=True)
-        words = [f"{case.condition or run.version}: {one.course or 'not known'}" for case, one in cases]
+        words = [
+            f"{case.condition or f'{run.trainer} {run.version}'}: {one.course or 'not known'}"
+            for case, one in cases
+        ]
         yield from _wrapped(f"Held-out Pass@k at large k depends: {'; '.join(words)}.")
         yield from _wrapped(" ".join([*expected[0].sentences()][1:]))
 

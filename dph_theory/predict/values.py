@@ -30,7 +30,7 @@ def plain(name: str) -> str:
 
 def scalar(text: str) -> Any:
     """A word of a file as a value."""
-    text = text.strip()
+    text = text.strip().replace("\\'", "'").replace('\\"', '"')
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     words = {"true": True, "false": False, "null": None, "none": None, "~": None, "": None}

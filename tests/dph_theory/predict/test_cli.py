@@ -351,4 +351,4 @@ def test_two_versions_with_one_course_share_an_answer_and_others_are_named(tmp_p
     assert "Before 1.10: k3 in the loss, coefficient 0.04: forward KL per token." in in_line(done)
     (tmp_path / "run.yaml").write_text("num_generations: 8\nscale_rewards: group\nbeta: 1\n")
     done = predict(str(tmp_path / "run.yaml"))
-    assert in_line(done).startswith("Held-out Pass@k at large k depends: 1.16: ")
+    assert in_line(done).startswith("Held-out Pass@k at large k depends: TRL 1.16: ")
