@@ -87,23 +87,13 @@ def print_prediction(
         elif run.reading is not None:
             retained = retained_more(objective, run.reading.table["retains"], run.changed)
         if base is not None and not objective.unpredicted and not objective.undecided:
-            timed = {"step": step, "steps": steps if step else None}
-            prediction = predict(run.configuration, base.rates, **timed, **options)
+            timed = {**options, "step": step, "steps": steps if step else None}
+            prediction = predict(run.configuration, base.rates, **timed)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
-    after, kernel = _next(run, retained, transfer), str(transfer or "")
-    report = PredictionReport(
-        run.configuration,
-        prediction,
-        base,
-        k,
-        step,
-        steps if step else None,
-        forecast,
-        retained,
-        after,
-        kernel,
-    )
+    after, timed_steps = _next(run, retained, transfer), steps if step else None
+    parts = (run.configuration, prediction, base, k, step, timed_steps, forecast, retained, after)
+    report = PredictionReport(*parts, kernel=str(transfer or ""))
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
@@ -144,9 +134,7 @@ def _forecast(path: Path, run: _Run, **training: Any) -> Any:
     if objective.rehearsal is not None:
         raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
     if rate is None:
-        raise ValueError(
-            f"--transfer needs the learning rate of Adam: {run.name('rate')}=1e-6, or your value"
-        )
+        raise ValueError(f"--transfer needs the learning rate of Adam: {run.name('rate')}=1e-6, or yours")
     if training["steps"] is None:
         raise ValueError("--transfer needs how long you train: --steps")
     method = LinearisedMethod.from_objective(objective)
@@ -159,10 +147,8 @@ def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer
         return "dph compare --help  # once trained: what changed, by counts of both"
     words, unread = list(run.words), (*run.configuration.suspicious, *run.configuration.not_read)
     meant = dict(name.removesuffix(" meant?)").split(" (is ") for name in unread if " (is " in name)
-    pairs = [(word, *word.partition("=")) for word in words]
-    words = [
-        f"{meant[plain(name)]}={value}" if plain(name) in meant else word for word, name, _, value in pairs
-    ]
+    for at, (name, _, value) in enumerate(word.partition("=") for word in run.words):
+        words[at] = f"{meant[plain(name)]}={value}" if plain(name) in meant else words[at]
     comment = ""
     if words != list(run.words):
         pass

@@ -23,10 +23,8 @@ _PLACES = {
 }
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
-_UNPENALISED, _NOWHERE = (
-    "none: no KL to the base",
-    "nothing of the base: noise decides which correct answers stay",
-)
+_UNPENALISED = "none: no KL to the base"
+_NOWHERE = "a pass rate of 1: noise decides which correct answers stay"
 _BOTH = "the stationary policy of a KL in the loss together with one in the reward"
 _DIVIDED = "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
@@ -117,12 +115,12 @@ class Configuration(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, with the first objective's fields among the others."""
+        run = self.objective
         words = {"penalty": self.penalty, "stationary_kl": self.stationary_kl, "selects": self.selects}
-        entries = {**vars(self), **words, **vars(self.objective), **self.objective.advantage._asdict()}
-        entries["advantage"] = entries.pop("words")
-        entries["rehearsal"] = self.objective.rehearsal and vars(self.objective.rehearsal)
-        entries["cases"] = [(case.condition, penalty(case.objective)) for case in self.cases]
-        entries["older"] = [(case.condition, penalty(case.objective)) for case in self.older]
+        entries = {**vars(self), **words, **vars(run), **run.advantage._asdict()}
+        entries |= {"advantage": entries.pop("words"), "rehearsal": run.rehearsal and vars(run.rehearsal)}
+        for key in ("cases", "older"):
+            entries[key] = [(case.condition, penalty(case.objective)) for case in entries[key]]
         del entries["term"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in entries.items()}
 
@@ -256,7 +254,7 @@ def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
     weight = WEIGHTS.get(texts["advantage"]) or Weight(texts["advantage"].lstrip("$"))
     kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
     kl = None if len(acting) > 1 else kl
-    group = texts["group"]
+    group, rest = texts["group"], [text for key, text in texts.items() if key not in DECIDING]
     undecided = [words for *_, words, _ in kls if words]
     undecided += [text for text in (texts["advantage"], group) if "$" in text]
     penalised = bool(acting)
@@ -268,14 +266,10 @@ def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
         _DIVIDED if kl is not None and penalised and _is_divided(kl, weight) else "",
         *(
             text.lstrip("!? ")
-            for key, text in texts.items()
-            if key not in DECIDING and _marked(text, penalised)
+            for text in rest
+            if text.startswith("!") or (penalised and text.startswith("?"))
         ),
-        *(
-            setting
-            for setting, effect in reading.changes
-            if effect[0] not in "~?" or _marked(effect, penalised)
-        ),
+        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
     ]
     return Objective(
         weight,
@@ -312,11 +306,7 @@ def _is_zero(kl: KLTerm | None) -> bool:
 def _is_divided(kl: KLTerm, weight: Weight) -> bool:
     """Whether the KL is part of the rewards that the advantage divides by a std."""
     by_batch = "batch's std" in weight.words
-    return (
-        by_batch
-        if kl.place in ("reward to go", "own reward")
-        else (kl.place == "reward" and (by_batch or weight.scale == "std"))
-    )
+    return "reward" in kl.place and (by_batch or (kl.place == "reward" and weight.scale == "std"))
 
 
 def _is_number(text: str) -> bool:
@@ -325,11 +315,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _marked(text: str, penalised: bool) -> bool:
-    """Whether a text leaves the end unknown: marked by ! always, by ? where there is a KL."""
-    return text.startswith("!") or (penalised and text.startswith("?"))
 
 
 def overridden(settings: Settings, overrides: Sequence[str]) -> Settings:

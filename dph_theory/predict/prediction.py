@@ -138,7 +138,8 @@ class _PromptFlow:
             return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None)
         reached, *ends = self._ends(rate)
         other_ends = tuple(end for end in ends if end != reached)
-        if self._mixed_only:  # The way there is not that of a KL on all groups.
+        unweighed = self.configuration.objective.advantage.scale is None
+        if self._mixed_only or unweighed:  # The way there is not that of a KL on all groups, or not known.
             return PromptPrediction("", rate, reached, other_ends, None, None)
         path = self._along(rate, _TIMES)
         on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])

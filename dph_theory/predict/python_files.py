@@ -56,7 +56,7 @@ class Code:
         """A literal, or the one value that the file assigns to a name; else the text, unresolved."""
         values = {ast.unparse(value): value for value in self.assigned.get(ast.unparse(node), [])}
         if len(values) == 1 and depth < 5:
-            return self.value(*values.values(), depth + 1)
+            return self.value(next(iter(values.values())), depth + 1)
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError):

@@ -195,7 +195,7 @@ class SettingsReading:
         )
 
     def choices(self, role: str, version: str) -> list[Choice]:
-        """The values of a setting: the file's, and if these are conditional the next name's or the default."""
+        """The values of a setting: the file's, and where these are conditional the default's too."""
         default, *names = self.roles[role]
         words, choices = self.table["words"].get(role, {}), list[Choice]()
         for name, _, ended in (name.partition("<") for name in names):

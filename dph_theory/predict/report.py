@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
-from ..losses.objective import Objective
+from ..losses.objective import UNDIVIDED, Objective
 from .configuration import Case, Configuration, penalty
 from .prediction import MOST_OF_THE_WAY, Prediction
 from .stored_runs import StoredRuns, expectation, setting_rows
@@ -77,49 +77,41 @@ class PredictionReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration, the expectation from measured runs, and the prediction and forecast if any."""
-        prediction = None if self.prediction is None else {**self.prediction.to_dict(), "configuration": None}
-        alone = {} if prediction is None else {"prediction": prediction}
-        shared = {} if self.forecast is None else {"transfer": self.forecast.to_dict()}
-        expected = {"expected": asdict(expectation(self.configuration.objective))}
-        return self.configuration.to_dict() | expected | alone | shared
+        entries = self.configuration.to_dict()
+        entries["expected"] = asdict(expectation(self.configuration.objective))
+        if self.prediction is not None:
+            entries["prediction"] = {**self.prediction.to_dict(), "configuration": None}
+        if self.forecast is not None:
+            entries["transfer"] = self.forecast.to_dict()
+        return entries
 
     def lines(self) -> list[str]:
         """The answer, in at most `MOST_LINES` lines: lists are shortened until it fits."""
         run = self.configuration
+        last = f"Next: {self.next_command}"
         if run.void:
-            return [*_wrapped(f"{run.trainer}: no RL with verifiable rewards: {run.void}."), self._next]
+            return [*_wrapped(f"{run.trainer}: no RL with verifiable rewards: {run.void}."), last]
         for rows in (2, 1, 0) if self.forecast is None else (0,):
-            lines = [
-                *self._first(),
-                *self._objective(rows),
-                *self._rates(),
-                *self._settings(rows),
-                *self._advice(),
-            ]
+            lines = [*self._first(), *self._objective(rows), *self._rates(), *self._settings(rows)]
+            lines += self._advice()
             if len(lines) < MOST_LINES:
                 break
-        return [*lines, self._next]
-
-    @property
-    def _next(self) -> str:
-        return f"Next: {self.next_command}"
+        return [*lines, last]
 
     def _first(self) -> Iterator[str]:
         """The change of Pass@k, and the evidence."""
         run = self.configuration
         if self.forecast is not None:
-            lines = self.forecast.lines(self.kernel)
-            yield from (line for text in lines for line in _wrapped(text))
+            for text in self.forecast.lines(self.kernel):
+                yield from _wrapped(text)
             return
         expected = [expectation(case.objective) for case in (*run.cases, *run.older)]
         if len({one.course for one in expected}) == 1 or not expected[0].course:
             yield from _wrapped(" ".join(expected[0].sentences()))
             return
         cases = zip((*run.cases, *run.older), expected, strict=True)
-        words = [
-            f"{case.condition or f'{run.trainer} {run.version}'}: {one.course or 'not known'}"
-            for case, one in cases
-        ]
+        newest = f"{run.trainer} {run.version}"
+        words = [f"{case.condition or newest}: {one.course or 'not known'}" for case, one in cases]
         yield from _wrapped(f"Held-out Pass@k at large k depends: {'; '.join(words)}.")
         yield from _wrapped(" ".join([*expected[0].sentences()][1:]))
 
@@ -133,9 +125,8 @@ class PredictionReport:
         advantages = dict.fromkeys(case.objective.advantage.words for case in run.cases)
         groups = dict.fromkeys(str(case.objective.group_size or "not known") for case in run.cases)
         if self.forecast is None:
-            yield from _wrapped(
-                f"Advantage: {' or '.join(advantages)}; answers a prompt: {' or '.join(groups)}."
-            )
+            words = f"Advantage: {' or '.join(advantages)}; answers a prompt: {' or '.join(groups)}."
+            yield from _wrapped(words)
             yield from _wrapped(_strategies(run.objective))
         if run.objective.rehearsal is not None:
             yield from _wrapped(f"{run.objective.rehearsal.words}.")
@@ -171,11 +162,11 @@ class PredictionReport:
             yield from _wrapped(f"No pass rates of single prompts: not known is {unknown}.")
         if base is None or prediction is None:
             return
-        yield _row("each prompt by itself", ["base now", *_heads(self.steps), "in the end"])
-        now, later = prediction.mean_base_rate, [prediction.mean_pass_rate]
         on_the_way = [prompt.on_the_way for prompt in prediction.prompts if prompt.on_the_way is not None]
-        if on_the_way:
-            later.insert(0, float(np.mean(on_the_way)))
+        after = [f"after {self.steps} steps"] if on_the_way else []
+        yield _row("each prompt by itself", ["base now", *after, "in the end"])
+        now = prediction.mean_base_rate
+        later = [*([float(np.mean(on_the_way))] if on_the_way else []), prediction.mean_pass_rate]
         yield _row("Pass@1", [f"{now:.3f}", *(shown(rate, now) for rate in later)])
         passed = base.pass_at(self.k)
         if self.k > 1 and passed is not None:
@@ -187,10 +178,6 @@ class PredictionReport:
         yield from _when(prediction, self.step)
         if run.objective.group_size is not None:
             yield from _wrapped(_uniform_groups(run.objective, prediction, base))
-
-
-def _heads(steps: int | None) -> list[str]:
-    return [f"after {steps} steps"] if steps else []
 
 
 def _wrapped(text: str) -> list[str]:
@@ -222,25 +209,19 @@ def _case(case: Case) -> str:
         words += f": {'its end is not known' if end == 'not known' else end}"
     elif objective.unpredicted and objective.term is None:
         words = objective.unpredicted
-    if not case.condition:
-        return words
-    return (
-        f"{case.condition}: {words}"
-        if case.condition.startswith("before ")
-        else f"{words} if {case.condition}"
-    )
+    if case.condition.startswith("before "):
+        return f"{case.condition}: {words}"
+    return f"{words} if {case.condition}" if case.condition else words
 
 
 def _strategies(objective: Objective) -> str:
     """How many strategies stay where no KL retains the base's proportions."""
-    scale = objective.advantage.scale
     if objective.coefficient or objective.undecided or objective.mixed_only:
         return ""
-    if scale == "mean":
-        return "Shared strategies: divided by the mean, a mixture of strategies survives."
-    return (
-        "Shared strategies: not divided, one strategy survives." if scale in ("none", "leave_one_out") else ""
-    )
+    one = "not divided, one strategy survives"
+    ends = {"mean": "divided by the mean, a mixture of strategies survives", **dict.fromkeys(UNDIVIDED, one)}
+    end = ends.get(objective.advantage.scale or "")
+    return f"Shared strategies: {end}." if end else ""
 
 
 def _row(name: str, cells: Sequence[str]) -> str:

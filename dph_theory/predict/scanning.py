@@ -255,7 +255,9 @@ def _options(line: _ScriptLine) -> Iterator[tuple[str, str, int, int]]:
         value = match[4] if match[3] else match[2]
         if value is None:
             later = [*line.words[place + 1 :], ""]
-            end = next(at for at, other in enumerate(later) if not other or _NO_VALUE.match(other))
+            ends = (at for at, other in enumerate(later) if not other or _NO_VALUE.match(other)
+                    or (at and other.startswith("$(")))  # fmt: skip
+            end = next(ends)
             value = " ".join(other.strip("\"'") for other in later[:end]) or "true"
         yield match[1] or match[3], value, line.number, line.branches(place)
 

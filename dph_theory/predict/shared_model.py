@@ -100,8 +100,8 @@ class SharedModelForecast(Shown):
         base, end = self.base.held_out[1], own.held_out[1]
         opening = "Direction only: expect" if self.beyond else "Expect"
         lines = [
-            f"{opening} {measure} to {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam "
-            f"at {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
+            f"{opening} {measure} to {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of "
+            f"Adam at {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
         ]
         domain, word = errors["beyond" if self.beyond else "within"], "above" if self.beyond else "below"
         error = f"First moves {word} {HOLDS_TO:g}: {domain['settings']} forecasts"

@@ -31,7 +31,7 @@ _SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "
 
 @dataclass(frozen=True)
 class StoredRuns:
-    """Measured runs of one setting: Pass@1 and Pass@k of held-out and trained prompts, at the base and the end.
+    """Measured runs of one setting: Pass@1 and Pass@k at the base and the end, held out and trained.
 
     scale: the divisor of the advantage; form: the estimator of the KL on trained prompts, or "none"; kl: the
     kind of that KL, or "rehearsal", "target", "none"; strength: the coefficient.
@@ -100,9 +100,9 @@ def forecast_errors() -> Mapping[str, Any]:
     """Errors of forecasts made before their runs: of held-out Pass@k, and of which prompts are lost.
 
     Returns:
-        within, beyond: errors where the first step moves log odds by at most HOLDS_TO, and by more, and in how
-        many settings that moved the direction was right; constrained: the mean error where few prompts are
-        held at the base; named, named_lost, lost: prompts named as lost, those that were, and all lost.
+        within, beyond: errors where the first step moves log odds by at most HOLDS_TO, and by more, with the
+        settings that moved in the right direction; constrained: the mean error where few prompts are held at
+        the base; named, named_lost, lost: prompts named as lost, those that were, and all lost.
     """
     return dict(_stored()["errors"])
 
@@ -111,8 +111,8 @@ def forecast_errors() -> Mapping[str, Any]:
 class Expectation:
     """What measured runs lead to expect of held-out Pass@k at large k.
 
-    course: the change of Pass@k, "" where that is not known, and reason, why not; nearest: the closest runs of
-    the largest model; differences: how a run with these settings differs from them.
+    course: the change of Pass@k, "" where that is not known, and reason, why not; nearest: the closest runs
+    of the largest model; differences: how a run with these settings differs from them.
     """
 
     course: str
@@ -180,21 +180,15 @@ def expectation(objective: Objective) -> Expectation:
     rows = similar(objective)
     if not rows or objective.advantage.words.startswith("zero"):
         return Expectation("", _unknown(objective))
-    by_model: dict[str, StoredRuns] = {}
-    for row in rows:
-        by_model.setdefault(row.model, row)
-    nearest = min(by_model.values(), key=measured().index)
+    nearest = next(row for row in rows if row.parameters == max(row.parameters for row in rows))
     strength = coefficient_of(objective) if kind(objective) != NONE else 0.0
-    comparable = [row for row in measured() if (row.model, row.scale) == (nearest.model, nearest.scale)]
-    comparable = [
-        row for row in comparable if row.kl in (NONE, nearest.kl) and row.method in (*_PLAIN, nearest.method)
-    ]
+    kls, methods = (NONE, nearest.kl), (*_PLAIN, nearest.method)
+    comparable = [row for row in measured() if (row.model, row.scale) == (nearest.model, nearest.scale)
+                  and row.kl in kls and row.method in methods]  # fmt: skip
     comparable.sort(key=lambda row: row.strength)
+    smaller = [row for row in comparable if row.strength <= strength][-1:]
     larger = [row for row in comparable if row.strength >= strength][:1]
-    courses = {
-        course(*row.ends) for row in [row for row in comparable if row.strength <= strength][-1:] + larger
-    }
-    reason = ""
+    courses, reason = {course(*row.ends) for row in smaller + larger}, ""
     if len(courses) > 1:
         reason = "measured runs with smaller and larger coefficients differ"
     elif not larger and FALLS in courses:
@@ -233,17 +227,18 @@ def retained_more(
 
     Args:
         objective: The run's.
-        retains: By form of a KL, settings that switch it on; the last one is its coefficient, without a value.
+        retains: By form of a KL, settings that switch it on; the last is its coefficient, without a value.
         changed: From settings NAME=VALUE to the objective with them in place.
 
     Returns:
         The fewest settings, and the measured runs; None if no such settings are known for this trainer.
     """
     own = expectation(objective).nearest
-    for row in sorted(measured(), key=lambda row: -row.ends[1]) if own else ():
-        comparable = (row.model, row.scale) == (own.model, own.scale) and row.ends[1] >= own.ends[1] + GAIN
-        if row.form not in retains or not comparable:
-            continue
+    if own is None:
+        return None
+    comparable = [row for row in measured() if (row.model, row.scale) == (own.model, own.scale)
+                  and row.form in retains and row.ends[1] >= own.ends[1] + GAIN]  # fmt: skip
+    for row in sorted(comparable, key=lambda row: -row.ends[1]):
         settings = f"{retains[row.form]}{row.strength:g}".split()
         better = changed(settings)
         for setting in settings[:-1]:

@@ -12,6 +12,7 @@ from support.shown_text import assert_shown_alike
 from dph_cli import main
 from dph_theory.predict import configuration_of
 from dph_theory.predict.reading import tables
+from dph_theory.support.record import record
 
 ANSWERS = Path(__file__).parent / "answers"
 ACTOR = "actor_rollout_ref.actor."
@@ -352,3 +353,19 @@ def test_two_versions_with_one_course_share_an_answer_and_others_are_named(tmp_p
     (tmp_path / "run.yaml").write_text("num_generations: 8\nscale_rewards: group\nbeta: 1\n")
     done = predict(str(tmp_path / "run.yaml"))
     assert in_line(done).startswith("Held-out Pass@k at large k depends: TRL 1.16: ")
+
+
+def test_a_recipe_with_the_counts_of_a_run_of_several_sets_asks_for_the_set(tmp_path):
+    prompt = {"id": "q1", "correct": [1, 0, 1, 1], "styles": ["a", "b", None, "a"]}
+    prompt |= {"log_pi": [-1.0] * 4, "log_ref": [-2.0] * 4}
+    results = {"sets": {name: {"prompts": [prompt]} for name in ("train", "test")}}
+    stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
+    (tmp_path / "evaluation.json").write_text(json.dumps(stored))
+    (tmp_path / "own.yaml").write_text("extends: tiny-sql.yaml\nmethod: {name: GRPO-KL}\n")
+    words = f"{tmp_path / 'own.yaml'} --counts {tmp_path / 'evaluation.json'}"
+    asked = in_line(predict(words))
+    assert "add --set, one of train, test" in asked
+    assert "None" not in asked
+    done = predict(f"{words} --set test")
+    assert done.exit_code == 0, done.output
+    assert ["Pass@1", "0.750"] in [line.split()[:2] for line in done.output.splitlines()]
