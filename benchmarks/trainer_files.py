@@ -1,8 +1,9 @@
-"""Compare what `dph predict` reads in trainers' official example files with what bash and the loaders make of them.
+"""Compare what `dph predict` reads in trainers' official example files with bash and the languages' loaders.
 
-Fetch the repositories by hand, then: python benchmarks/trainer_files.py FOLDER, where FOLDER has a folder for each
-trainer, named as in `dph_theory/predict/tables`. Scripts run in bash without a path to any program: each program
-that a script starts is logged with its arguments instead. Run the check as a user who may write nothing of worth.
+Fetch the repositories by hand, then: python benchmarks/trainer_files.py FOLDER, where FOLDER has a folder for
+each trainer, named as in `dph_theory/predict/tables`. Scripts run in bash without a path to any program: each
+program that a script starts is logged with its arguments instead. Scripts can still write files: run the
+check as a user who may write nothing of worth.
 """
 
 import argparse

@@ -63,6 +63,10 @@ WEIGHTS: Mapping[str, Weight] = MappingProxyType(
         "by mean": BY_MEAN,
         "batch": MIXED,
         "centred, batch": DIVIDED_BY_BATCH,
+        "divided, then by the batch's std": Weight(
+            "the group's mean subtracted, divided by the group's std, then by the whole batch's",
+            baseline="mean",
+        ),
         "learned": LEARNED,
         "best": BEST,
         "batch mean": RAW._replace(words="the batch's mean subtracted: the same weight at every pass rate"),

@@ -97,7 +97,7 @@ def print_prediction(
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    terminal.say(console, "\n".join(report.lines()))
+    terminal.say(console, "\n".join(report.lines(everything=show_all)))
     if show_all:
         _details(console, report)
 
@@ -164,16 +164,12 @@ def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer
 
 
 def _details(console: Any, report: PredictionReport) -> None:
-    """All settings, each prompt's pass rates, and the forecast's tables."""
+    """Each prompt's pass rates, and the forecast's tables and notes."""
     console.width = min(console.width, WIDTH)
-    shown = [one for one in (report.configuration, report.forecast, report.prediction) if one is not None]
+    shown = [one for one in (report.forecast, report.prediction) if one is not None]
     for table in (table for one in shown for table in one.tables()):
-        rich_table = table.rich()
-        rich_table.columns[0].max_width = 30
-        for column in rich_table.columns:
-            column.overflow = "fold"  # A setting's name is shown whole.
         console.print()
-        console.print(rich_table)
+        console.print(table.rich())
     for note in report.forecast.notes() if report.forecast else ():
         terminal.say(console, textwrap.fill(note, WIDTH))
 

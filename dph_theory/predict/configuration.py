@@ -93,31 +93,17 @@ class Configuration(Shown):
         return "\n".join((*lines, *self.changes, *self.suspicious))
 
     def tables(self) -> list[Table]:
-        """Everything, a row each; rows that have nothing to say are left out."""
-        run = self.objective
-        rows = [
-            ("penalty", self.penalty),
-            ("stationary KL", self.stationary_kl),
-            ("converges, with a small coefficient, to", self.selects),
-            ("rehearsal", run.rehearsal.words if run.rehearsal else ""),
-            ("advantage", run.advantage.words),
-            ("answers a prompt", "not known" if run.group_size is None else str(run.group_size)),
-            ("also", "\n".join(self.also)),
-            ("not known", run.unpredicted),
-            *((case.condition, penalty(case.objective)) for case in (*self.cases[1:], *self.older)),
-            ("read", "\n".join(self.read)),
-            ("not certain", "\n".join(self.doubts)),
-            ("changes this answer", "\n".join(self.changes)),
-            ("not read, may change this answer by its name", "\n".join(self.suspicious)),
-            ("not read", ", ".join(self.not_read)),
-        ]
-        return [Table.from_rows((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
+        """Everything that is not empty, a row each."""
+        entries = {name.replace("_", " "): value for name, value in self.to_dict().items() if value}
+        rows = [(name, "\n".join(map(str, value)) if isinstance(value, list) else str(value))
+                for name, value in entries.items()]  # fmt: skip
+        return [Table.from_rows((f"{self.trainer} {self.version}", ""), rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, with the first objective's fields among the others."""
         run = self.objective
         words = {"penalty": self.penalty, "stationary_kl": self.stationary_kl, "selects": self.selects}
-        entries = {**vars(self), **words, **vars(run), **run.advantage._asdict()}
+        entries = {**words, **vars(self), **vars(run), **run.advantage._asdict()}
         entries |= {"advantage": entries.pop("words"), "rehearsal": run.rehearsal and vars(run.rehearsal)}
         for key in ("cases", "older"):
             entries[key] = [(case.condition, penalty(case.objective)) for case in entries[key]]
@@ -225,12 +211,11 @@ def _also(reading: SettingsReading) -> Iterator[str]:
         for version in reading.versions if key != "sampler" else reading.versions[:1]:
             texts = filter(None, reading.answer(key, version).texts)
             words = " or ".join(REDUCTIONS.get(text, text) for text in texts).lstrip("!? ")
-            if words and words != last:
-                words = _LABELS.get(key, "{}").format(words)
-                if later:
-                    earlier.append(f"before {later}: {words}")
-                else:
-                    yield words
+            text = _LABELS.get(key, "{}").format(words)
+            if words and words != last and later:
+                earlier.append(f"before {later}: {text}")
+            elif words and words != last:
+                yield text
             last, later = words, version
     yield from earlier
 

@@ -62,8 +62,10 @@ class Prediction(Shown):
         rows = []
         for prompt in self.prompts:
             also_stable = ", ".join(f"{pass_rate:.4g}" for pass_rate in prompt.other_validities)
-            rows.append((prompt.base_rate, prompt.on_the_way, prompt.pass_rate, also_stable or None))
-        return [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
+            rows.append(
+                (prompt.id[:24], prompt.base_rate, prompt.on_the_way, prompt.pass_rate, also_stable or None)
+            )
+        return [Table.from_rows(("prompt", "base rate", "after the steps", "predicted", "also stable"), rows)]
 
 
 def predict(

@@ -85,13 +85,14 @@ class PredictionReport:
             entries["transfer"] = self.forecast.to_dict()
         return entries
 
-    def lines(self) -> list[str]:
-        """The answer, in at most `MOST_LINES` lines: lists are shortened until it fits."""
+    def lines(self, *, everything: bool = False) -> list[str]:
+        """The answer, in at most `MOST_LINES` lines, for which lists are shortened, or with everything."""
         run = self.configuration
         last = f"Next: {self.next_command}"
         if run.void:
             return [*_wrapped(f"{run.trainer}: no RL with verifiable rewards: {run.void}."), last]
-        for rows in (2, 1, 0) if self.forecast is None else (0,):
+        lines: list[str] = []
+        for rows in (1000,) if everything else (2, 1, 0) if self.forecast is None else (0,):
             lines = [*self._first(), *self._objective(rows), *self._rates(), *self._settings(rows)]
             lines += self._advice()
             if len(lines) < MOST_LINES:
@@ -139,7 +140,9 @@ class PredictionReport:
         yield from _listed("Not certain", run.doubts, max(rows, 1))
         yield from _listed("Changes this answer", run.changes, max(rows, 1))
         yield from _listed("Not read, may change this answer by its name", run.suspicious, max(rows, 1))
-        if run.not_read and rows:
+        if rows > 2:
+            yield from _listed("Not read", run.not_read, rows)
+        elif run.not_read and rows:
             yield f"Not read: {len(run.not_read)} other names (--all), assumed not to change the loss."
 
     def _advice(self) -> Iterator[str]:

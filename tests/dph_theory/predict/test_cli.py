@@ -54,8 +54,8 @@ NOT_YOURS = " Those numbers are that run's, not yours."
     [
         ("trl beta=0.04", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
         (f"trl beta=0.04 {PLAIN}", f"{FALL}(k3, coefficient 0.04{ENDS}0.435.{NOT_YOURS} TRL"),
-        ("trl beta=0.001", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your settings differ: "
-         "corrected k3 at 0.001."),
+        ("trl beta=0.001", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your settings "
+         "differ: corrected k3 at 0.001."),
         ("trl beta=0", f"{FALL}(GRPO without a KL{ENDS}0.392.{NOT_YOURS} TRL"),
         ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO without a KL{ENDS}0.396."),
         (f"trl beta=2 {PLAIN}", "Held-out Pass@k will probably be retained at large k. In the "

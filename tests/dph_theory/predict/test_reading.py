@@ -1,4 +1,4 @@
-"""Trainers' tables: what a run optimises by its trainer's own names, what is in doubt, and what is not read."""
+"""Trainers' tables: what a run optimises by its trainer's own names, what is in doubt or not read."""
 
 import itertools
 
@@ -196,7 +196,7 @@ def test_dynamic_sampling_keeps_only_mixed_groups():
 
 
 def test_advantages_over_the_batch_s_std_keep_a_gradient_on_groups_with_equal_rewards():
-    """REINFORCE++ subtracts the batch's mean: an all-correct group gains, and all pass rates weigh 2 alike."""
+    """REINFORCE++ subtracts the batch's mean: an all-correct group gains, and all rates weigh 2 alike."""
     torch = pytest.importorskip("torch")
     own = next(one for one in FORMS if one.name == "REINFORCE++")
     rates = np.repeat([0.1, 0.5, 0.9], 64)
@@ -267,7 +267,7 @@ def test_the_sampler_s_older_defaults_are_said():
 
 
 DOUBTS = [
-    ("a.sh", "python -m verl.trainer.main_ppo A.use_kl_loss=1 A.kl_loss_coef=$KL L.adv_estimator=grpo R.n=8\n",
+    ("a.sh", "python -m main_ppo A.use_kl_loss=1 A.kl_loss_coef=$KL L.adv_estimator=rloo R.n=8\n",
      ["kl_loss_coef=$KL (line 1)"]),
     ("a.sh", "N=8\nif [ $1 ]; then N=16; fi\npython3 -m verl.trainer.main_ppo L.adv_estimator=grpo R.n=$N\n",
      ["n=8 (line 3 via 1) or n=16 (line 3 via 2)"]),
