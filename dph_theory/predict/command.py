@@ -4,7 +4,7 @@ import json
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -22,36 +22,27 @@ from .reading import SettingsReading, tables, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport
 from .scanning import ScannedFile, scan
 from .stored_runs import StoredRuns, retained_more
-from .values import plain
+from .values import Stated, collected, plain
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run as the user names it: a reading, or the settings of a recipe of `dph train`."""
+    """A run as the user names it: the words, the settings, and what they amount to."""
 
     words: tuple[str, ...]
+    reading: SettingsReading
     configuration: Configuration
-    reading: SettingsReading | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def name(self, key: str) -> str:
-        """The setting of the learning rate ("rate") or of the number of steps ("steps")."""
-        own = {"rate": "learning_rate", "steps": "max_steps"}
-        return str(self.reading.table[key]) if self.reading is not None else own[key]
+    is_recipe: bool = False
 
     def number(self, key: str) -> float | None:
-        """The learning rate or the number of steps; None if the settings do not say."""
-        value = self.settings.get(self.name(key))
-        if self.reading is not None:
-            ones = self.reading.given.get(plain(self.name(key)))
-            value = ones[0].value if ones else None
+        """The learning rate ("rate") or the number of steps ("steps"); None if the settings do not say."""
+        ones = self.reading.given.get(plain(self.reading.table[key]))
+        value = ones[0].value if ones else None
         return float(value) if isinstance(value, int | float) and value > 0 else None
 
     def changed(self, settings: Sequence[str]) -> Objective:
         """The objective with other settings in place."""
         reading = self.reading
-        if reading is None:
-            raise TypeError("a recipe has settings of its own")
         given = overridden(reading.given, settings)
         return configured(SettingsReading(reading.trainer, given, reading.text, reading.chosen)).objective
 
@@ -84,7 +75,7 @@ def print_prediction(
         objective = run.configuration.objective
         if transfer is not None:
             forecast = _forecast(transfer, run, steps=steps, k=k, **of_kernel)
-        elif run.reading is not None:
+        elif not run.is_recipe:
             retained = retained_more(objective, run.reading.table["retains"], run.changed)
         if base is not None and not objective.unpredicted and not objective.undecided:
             timed = {**options, "step": step, "steps": steps if step else None}
@@ -109,12 +100,13 @@ def _run(config: str, overrides: tuple[str, ...], trainer: str | None, version: 
         if path.suffix or path.parent != Path():
             raise ValueError("there is no such file")
         reading = SettingsReading(trainer_named(config), overridden({}, overrides), "", version)
-        return _Run(words, configured(reading), reading)
+        return _Run(words, reading, configured(reading))
     place = (click.get_current_context().find_root().obj or {}).get("recipes")
     is_yaml = path.suffix in (".yaml", ".yml") and trainer is None
     if place and is_yaml and (recipe := resolve_name(place)(path, overrides)) is not None:
         configuration = Configuration("dph on TRL", f"({recipe.name})", (Case("", recipe.objective),))
-        return _Run(words, configuration, settings=recipe.settings)
+        given = collected((name, Stated(value, "recipe")) for name, value in recipe.settings.items())
+        return _Run(words, SettingsReading("trl", given), configuration, is_recipe=True)
     file: ScannedFile = scan(path)
     settings = overridden(file.settings, overrides)
     name = trainer_of(settings, file.text) if trainer is None else trainer_named(trainer)
@@ -122,7 +114,7 @@ def _run(config: str, overrides: tuple[str, ...], trainer: str | None, version: 
         allowed, first = ", ".join(tables()), ", ".join([*settings][:6])
         raise ValueError(f"no trainer known here (--trainer: one of {allowed}); settings seen: {first}")
     reading = SettingsReading(name, settings, file.text, version)
-    return _Run(words, configured(reading), reading)
+    return _Run(words, reading, configured(reading))
 
 
 def _forecast(path: Path, run: _Run, **training: Any) -> Any:
@@ -134,7 +126,9 @@ def _forecast(path: Path, run: _Run, **training: Any) -> Any:
     if objective.rehearsal is not None:
         raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
     if rate is None:
-        raise ValueError(f"--transfer needs the learning rate of Adam: {run.name('rate')}=1e-6, or yours")
+        raise ValueError(
+            f"--transfer needs the learning rate of Adam: {run.reading.table['rate']}=1e-6, or yours"
+        )
     if training["steps"] is None:
         raise ValueError("--transfer needs how long you train: --steps")
     method = LinearisedMethod.from_objective(objective)
@@ -152,7 +146,7 @@ def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer
     comment = ""
     if words != list(run.words):
         pass
-    elif run.reading is not None and run.configuration.doubts:
+    elif run.configuration.doubts:
         words.append(run.reading.decided(DECIDING))
         comment = "  # or your value"
     elif retained is not None:

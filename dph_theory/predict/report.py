@@ -165,6 +165,8 @@ class PredictionReport:
             yield from _wrapped(f"No pass rates of single prompts: not known is {unknown}.")
         if base is None or prediction is None:
             return
+        if len(run.cases) > 1:
+            yield from _wrapped(f"If {run.cases[0].condition}:")
         on_the_way = [prompt.on_the_way for prompt in prediction.prompts if prompt.on_the_way is not None]
         after = [f"after {self.steps} steps"] if on_the_way else []
         yield _row("each prompt by itself", ["base now", *after, "in the end"])
