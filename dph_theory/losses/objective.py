@@ -45,12 +45,35 @@ BY_RATE = Weight("the group's mean subtracted, weighed by a power of the pass ra
 LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
-MIXED = Weight("divided by the whole batch's std, which couples the groups")
-DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {MIXED.words}")
+_BY_BATCH = "divided by the whole batch's std: about the same weight at every pass rate, groups are coupled"
+MIXED = Weight(f"the batch's mean subtracted, {_BY_BATCH}")
+DIVIDED_BY_BATCH = Weight(f"the group's mean subtracted, {_BY_BATCH}", baseline="mean")
 LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
     "the best answer's reward minus the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
 )
+WEIGHTS: Mapping[str, Weight] = MappingProxyType(
+    {
+        "divided": DIVIDED,
+        "centred": CENTRED,
+        "left out": LEFT_OUT,
+        "left out, divided": LEFT_OUT_DIVIDED,
+        "raw": RAW,
+        "alone": ALONE,
+        "by mean": BY_MEAN,
+        "batch": MIXED,
+        "centred, batch": DIVIDED_BY_BATCH,
+        "divided, then by the batch's std": Weight(
+            "the group's mean subtracted, divided by the group's std, then by the whole batch's",
+            baseline="mean",
+        ),
+        "learned": LEARNED,
+        "best": BEST,
+        "batch mean": RAW._replace(words="the batch's mean subtracted: the same weight at every pass rate"),
+        "greedy": RAW._replace(words="the greedy answer's reward subtracted: the same weight everywhere"),
+    }
+)
+"""Advantages by short names, as tables of trainers' settings write them."""
 UNDIVIDED = ("none", "leave_one_out")
 """The scales whose weight is equal at all pass rates, so that a verifier's errors act as another beta."""
 TOKENS, ANSWERS, SUMS = (
@@ -58,6 +81,8 @@ TOKENS, ANSWERS, SUMS = (
     "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",
     "sum over each answer's tokens",
 )
+REDUCTIONS: Mapping[str, str] = MappingProxyType({"tokens": TOKENS, "answers": ANSWERS, "sums": SUMS})
+"""Reductions by short names."""
 TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS),
@@ -80,6 +105,21 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class RehearsedPrompts:
+    """The rehearsal of solved prompts: the method, its coefficient eta, and the method's target in words."""
+
+    method: str
+    eta: float
+    target: str
+
+    @property
+    def words(self) -> str:
+        """Such as: Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
+        by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
+        return f"Solved prompts (D_pef) are rehearsed by {by}; the others (D_exp) are explored"
+
+
+@dataclass(frozen=True)
 class Objective:
     """Objective of a run. Every reader of settings builds one; every analysis asks it.
 
@@ -87,7 +127,8 @@ class Objective:
     give it); term and coefficient: the KL term, active if the coefficient is above 0; reduction over the
     tokens of answers; updates, optimiser steps per batch (None if not given); sampler of the answers;
     mixed_only: are groups with equal rewards dropped?; unpredicted: the reason why no stationary policy is
-    known, or ""; undecided: settings that decide the objective and whose values are not known.
+    known, or ""; undecided: settings that decide the objective and whose values are not known; rehearsal of
+    solved prompts, if there is any.
     """
 
     advantage: Weight
@@ -100,6 +141,7 @@ class Objective:
     mixed_only: bool = False
     unpredicted: str = ""
     undecided: tuple[str, ...] = ()
+    rehearsal: RehearsedPrompts | None = None
 
     @property
     def divergence(self) -> FDivergence | None:
@@ -121,12 +163,12 @@ class Objective:
     def stationary_arguments(self) -> Mapping[str, Any]:
         """Arguments of `stationary.normalised_pass_rate_at` beside the base rates.
 
-        If the group size is unknown, answers minus the mean of the others weigh alike in every group; without
-        a KL any divergence may stand here.
+        A group size that is not given, or 1, counts as 2: there the weight is that of any size. Without a KL
+        any divergence may stand here.
         """
         return {
             "beta": self.coefficient,
-            "group_size": self.group_size or 2,
+            "group_size": max(self.group_size or 2, 2),
             "scale": self.advantage.scale or "none",
             "divergence": self.divergence or REVERSE_KL,
         }

@@ -20,15 +20,13 @@ _COUNT = click.IntRange(min=1)
 @terminal.counts_options
 @click.option("--base-rates", type=_FILE, help="Pass rates of the base: JSON, a list or by prompt.")
 @click.option("--trainer", help="Trainer of the file, if its names do not show it.")
-@click.option("--run", "chosen", type=_COUNT, help="Number of the run in a file that starts several.")
 @click.option("--trainer-version", "version", help="Version of the trainer, as 0.18 of TRL.")
 @click.option("--step", type=_POSITIVE, help="Effective logit step, as the collapse meter logs it.")
-@click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Rates of the run and of --step.")
 @click.option("--steps", type=_COUNT, help="Number of training steps, if the settings do not say.")
 @click.option("--transfer", type=_FILE, help="Kernel of the prompts, by dph transfer.")
 @click.option("--held-out", metavar="NAME", help="Held-out set of the kernel; with --transfer.")
 @click.option("--prompts-a-step", type=_COUNT, help="Prompts in a step; with --transfer. [default: all]")
-@click.option("--all", "show_all", is_flag=True, help="Print every setting, prompt, more betas, and notes.")
+@click.option("--all", "show_all", is_flag=True, help="Print every setting, prompt, and note.")
 @click.option("--k", "-k", type=_COUNT, help="Value of k. [default: 8; with --transfer 256]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
@@ -38,12 +36,12 @@ _COUNT = click.IntRange(min=1)
 def predict_command(**options: Any) -> None:
     """Predict what a run does to Pass@k of held-out prompts, and what would retain more.
 
-    CONFIG is a YAML, JSON or TOML file of settings, a recipe of dph train, Python that calls GRPOConfig, or a
-    file with the command line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal,
-    tinker, with its own defaults. Either way settings follow by the trainer's own names, as beta=0.04.
+    CONFIG is a YAML, JSON or TOML file of settings, a script, Python or a notebook that starts the run, or a
+    recipe of dph train; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker,
+    ms-swift, with its own defaults. Either way settings follow by the trainer's own names, as beta=0.04.
 
-    The answer is by the stored runs most like it; with the kernel that dph transfer measures of your
-    prompts, of the run itself. Settings that nothing read are named.
+    The answer holds if nothing that was not read changes the loss: names that were not read are counted, and
+    those that may change it are named.
     """
     from .command import print_prediction
 

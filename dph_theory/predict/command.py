@@ -1,32 +1,50 @@
-"""What `dph predict` prints: of the settings and the files that it is given."""
+"""The work of `dph predict`: read the settings and files, predict, and print the answer."""
 
 import json
-import re
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 
+from ..losses.objective import Objective
 from ..numeric.arrays import probability
 from ..support import terminal
-from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
-from .configuration import Configuration
-from .interpretation import READERS, VERSION, Reader, configuration_of, trainer_named, trainer_of
+from .configuration import DECIDING, Case, Configuration, configured, overridden
 from .prediction import predict
-from .report import WIDTH, Base, PredictionReport, by_prompt, notes
-from .run_files import ConfiguredRun, overridden, runs
-from .settings import version_parts
-from .stored_runs import advice
+from .reading import SettingsReading, tables, trainer_named, trainer_of
+from .report import WIDTH, Base, PredictionReport
+from .scanning import ScannedFile, scan
+from .stored_runs import StoredRuns, retained_more
+from .values import Stated, collected, plain
 
-if TYPE_CHECKING:
-    from .shared_model import SharedModelForecast
+
+@dataclass(frozen=True)
+class _Run:
+    """A run as the user names it: the words, the settings, and what they amount to."""
+
+    words: tuple[str, ...]
+    reading: SettingsReading
+    configuration: Configuration
+    is_recipe: bool = False
+
+    def number(self, key: str) -> float | None:
+        """The learning rate ("rate") or the number of steps ("steps"); None if the settings do not say."""
+        ones = self.reading.given.get(plain(self.reading.table[key]))
+        value = ones[0].value if ones else None
+        return float(value) if isinstance(value, int | float) and value > 0 else None
+
+    def changed(self, settings: Sequence[str]) -> Objective:
+        """The objective with other settings in place."""
+        reading = self.reading
+        given = overridden(reading.given, settings)
+        return configured(SettingsReading(reading.trainer, given, reading.text, reading.chosen)).objective
 
 
 def print_prediction(
@@ -35,213 +53,145 @@ def print_prediction(
     counts: Path | None,
     base_rates: Path | None,
     trainer: str | None,
-    chosen: int | None,
     version: str | None,
     step: float | None,
-    learning_rate: tuple[float, float] | None,
     steps: int | None,
     k: int | None,
     json_path: Path | None,
     transfer: Path | None,
-    held_out: str | None,
-    prompts_a_step: int | None,
     show_all: bool,
     **options: Any,
 ) -> None:
-    """Print the prediction, and write it where a file is named; UsageError for what does not fit."""
-    run, trainer_name = _settings(config, overrides, trainer, chosen)
-    if steps is None and (step is not None or transfer is not None):
-        stated = run.settings.get(READERS[trainer_name].steps)
-        steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
-    k = k or (8 if transfer is None else 256)
-    step = _scaled(step, learning_rate, steps if transfer is None else None)
+    """Print the prediction, and write it to a file if one is named; UsageError for what is not allowed."""
     base = _rates(counts, base_rates, {name: options.pop(name) for name in terminal.COUNTS_OPTIONS})
+    of_kernel = {"held_out": options.pop("held_out"), "batch": options.pop("prompts_a_step")}
+    if steps is not None and step is None and transfer is None:
+        raise click.UsageError("--steps needs --step, the size of a step in logits, or --transfer")
+    k = k or (8 if transfer is None else 256)
+    forecast, prediction, retained = None, None, None
     try:
-        configuration = run.configuration or configuration_of(run, trainer_name, version=version)
-        forecast = None
-        if transfer is not None and configuration.rehearsal is not None:
-            raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
+        run = _run(config, overrides, trainer, version)
+        steps = steps or int(run.number("steps") or 0) or None
+        objective = run.configuration.objective
         if transfer is not None:
-            training = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
-            forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **training)
-        prediction, steps = None, steps if step else None
-        if base is not None and not configuration.objective.unpredicted:
-            prediction = predict(configuration, base.rates, step=step, steps=steps, **options)
-        settled = forecast is not None or run.configuration is not None
-        retained = None if settled else advice(run.settings, trainer_name, configuration, version)
-        source = _source(run, configuration, trainer_name)
-        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast, retained, source)
+            forecast = _forecast(transfer, run, steps=steps, k=k, **of_kernel)
+        elif not run.is_recipe:
+            retained = retained_more(objective, run.reading.table["retains"], run.changed)
+        if base is not None and not objective.unpredicted and not objective.undecided:
+            timed = {**options, "step": step, "steps": steps if step else None}
+            prediction = predict(run.configuration, base.rates, **timed)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
+    after, timed_steps = _next(run, retained, transfer), steps if step else None
+    parts = (run.configuration, prediction, base, k, step, timed_steps, forecast, retained, after)
+    report = PredictionReport(*parts, kernel=str(transfer or ""))
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    undecided = configuration.objective.undecided
-    next_command = _next_command((config, *overrides), undecided, READERS[trainer_name])
-    if show_all and next_command.endswith(" --all"):
-        next_command = ""  # That is what was run.
-    terminal.say(console, "\n".join(report.lines(next_command, "" if transfer is None else str(transfer))))
+    terminal.say(console, "\n".join(report.lines(everything=show_all)))
     if show_all:
         _details(console, report)
-    if undecided:
-        raise click.exceptions.Exit(1)
 
 
-def _source(run: ConfiguredRun, configuration: Configuration, trainer: str) -> str:
-    """What was read of a file, and of a program whose settings are not all stated how to have them."""
-    resolved = f"; for what it resolves: {READERS[trainer].resolved}"
-    resolves = run.marks and configuration.objective.undecided
-    return f"{run.where}{resolved if resolves else ''}" if run.file else ""
+def _run(config: str, overrides: tuple[str, ...], trainer: str | None, version: str | None) -> _Run:
+    """The run of a file or of a trainer's name, with overrides."""
+    path, words = Path(config), (config, *overrides)
+    if not path.is_file():
+        if path.suffix or path.parent != Path():
+            raise ValueError("there is no such file")
+        reading = SettingsReading(trainer_named(config), overridden({}, overrides), "", version)
+        return _Run(words, reading, configured(reading))
+    place = (click.get_current_context().find_root().obj or {}).get("recipes")
+    is_yaml = path.suffix in (".yaml", ".yml") and trainer is None
+    if place and is_yaml and (recipe := resolve_name(place)(path, overrides)) is not None:
+        configuration = Configuration("dph on TRL", f"({recipe.name})", (Case("", recipe.objective),))
+        given = collected((name, Stated(value, "recipe")) for name, value in recipe.settings.items())
+        return _Run(words, SettingsReading("trl", given), configuration, is_recipe=True)
+    file: ScannedFile = scan(path)
+    settings = overridden(file.settings, overrides)
+    name = trainer_of(settings, file.text) if trainer is None else trainer_named(trainer)
+    if name is None:
+        allowed, first = ", ".join(tables()), ", ".join([*settings][:6])
+        raise ValueError(f"no trainer known here (--trainer: one of {allowed}); settings seen: {first}")
+    reading = SettingsReading(name, settings, file.text, version)
+    return _Run(words, reading, configured(reading))
 
 
-def _forecast(
-    path: Path, configuration: Configuration, run: ConfiguredRun, rate_name: str, **options: Any
-) -> "SharedModelForecast":
-    """The forecast of a run by a measured kernel; UsageError for what it lacks."""
+def _forecast(path: Path, run: _Run, **training: Any) -> Any:
+    """The forecast of a run by a measured kernel; ValueError for what is missing."""
     from ..transfer import AnswerKernel, LinearisedMethod
     from .shared_model import forecast
 
-    rate = run.settings.get(rate_name)
-    if not isinstance(rate, int | float) or rate <= 0:
-        example = f"{rate_name}=1e-6, or as you have it"
-        raise click.UsageError(f"--transfer needs the learning rate of Adam: {example}")
-    if options["steps"] is None:
-        raise click.UsageError("--transfer needs how long you train: --steps")
-    method = LinearisedMethod.from_objective(configuration.objective)
-    return forecast(AnswerKernel.load(path), method, learning_rate=float(rate), **options)
+    objective, rate = run.configuration.objective, run.number("rate")
+    if objective.rehearsal is not None:
+        raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
+    if rate is None:
+        raise ValueError(
+            f"--transfer needs the learning rate of Adam: {run.reading.table['rate']}=1e-6, or yours"
+        )
+    if training["steps"] is None:
+        raise ValueError("--transfer needs how long you train: --steps")
+    method = LinearisedMethod.from_objective(objective)
+    return forecast(AnswerKernel.load(path), method, learning_rate=rate, **training)
 
 
-def _details(console: Console, report: PredictionReport) -> None:
-    """What the settings are, each prompt's pass rates, and notes, in as few columns."""
+def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer: Path | None) -> str:
+    """One command: a name corrected, a doubt decided, or the settings that retained more."""
+    if transfer is not None:
+        return "dph compare --help  # once trained: what changed, by counts of both"
+    words, unread = list(run.words), (*run.configuration.suspicious, *run.configuration.not_read)
+    meant = dict(name.removesuffix(" meant?)").split(" (is ") for name in unread if " (is " in name)
+    for at, (name, _, value) in enumerate(word.partition("=") for word in run.words):
+        words[at] = f"{meant[plain(name)]}={value}" if plain(name) in meant else words[at]
+    comment = ""
+    if words != list(run.words):
+        pass
+    elif run.configuration.doubts:
+        words.append(run.reading.decided(DECIDING))
+        comment = "  # or your value"
+    elif retained is not None:
+        changed = {plain(setting.partition("=")[0]): setting.lstrip("-") for setting in retained[0]}
+        words = [word for word in words if plain(word.partition("=")[0]) not in changed] + [*changed.values()]
+    else:
+        return "dph transfer --help  # measures your prompts; then add --transfer"
+    return f"dph predict {shlex.join(words)}{comment}"
+
+
+def _details(console: Any, report: PredictionReport) -> None:
+    """Each prompt's pass rates, and the forecast's tables and notes."""
     console.width = min(console.width, WIDTH)
-    tables = report.configuration.tables()
-    if report.forecast is not None:
-        tables += report.forecast.tables()
-    if report.prediction is not None:
-        tables += [by_prompt(report.prediction), *report.prediction.tables()[1:]]
-    for table in tables:
-        rich_table = table.rich()
-        rich_table.columns[0].max_width = 30
-        for column in rich_table.columns:
-            column.overflow = "fold"  # A setting's name is shown whole.
+    shown = [one for one in (report.forecast, report.prediction) if one is not None]
+    for table in (table for one in shown for table in one.tables()):
         console.print()
-        console.print(rich_table)
-    further = report.forecast.notes() if report.forecast else []
-    for note in (*further, *notes(report.configuration, report.prediction)):
+        console.print(table.rich())
+    for note in report.forecast.notes() if report.forecast else ():
         terminal.say(console, textwrap.fill(note, WIDTH))
 
 
-def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader) -> str:
-    """What to run next of undecided settings, as it is printed: without them, or with the right name."""
-    changed, comment = list[str](), ""
-    for word in words:
-        name, _, value = word.partition("=")
-        texts = [text for text in undecided if text.startswith(word)]
-        right = re.search(r"; is (\S+) meant\?", texts[0]) if texts else None
-        if not texts:
-            changed.append(word)
-        elif right and right[1] not in {word.partition("=")[0] for word in words}:
-            changed.append(f"{right[1]}={value}")
-        elif reader.coefficient and "meant?" not in texts[0] and re.search("kl.*(coef|beta)", name):
-            changed.append(f"{reader.coefficient}={value}")
-            comment = f"  # {reader.title} calls it {reader.coefficient}"
-    more = ["--all"] if changed == [*words] else []
-    if any(text.startswith(VERSION) for text in undecided):
-        newest = max((since for default in reader.defaults.values() for since in default), key=version_parts)
-        more, comment = ["--trainer-version", newest], "  # or yours"
-    return f"dph predict {shlex.join([*changed, *more])}{comment}" if undecided else ""
-
-
-def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps: int | None) -> float | None:
-    """The step in logits at the learning rate asked for."""
-    if step is None and (steps is not None or learning_rate is not None):
-        raise click.UsageError("--steps and --learning-rate need --step, a step's size in logits")
-    if step is None or learning_rate is None:
-        return step
-    return step * learning_rate[0] / learning_rate[1]
-
-
-def _settings(
-    config: str, overrides: tuple[str, ...], trainer: str | None, chosen: int | None
-) -> tuple[ConfiguredRun, str]:
-    """The run of a file or of a trainer's name, with overrides, and whose it is."""
-    path = Path(config)
-    try:
-        if not path.is_file():
-            if path.suffix or path.parent != Path():
-                raise click.UsageError(f"there is no file {config}")
-            settings = overridden(overrides)
-            return ConfiguredRun(config, (), settings, frozenset(settings), file=False), trainer_named(config)
-        if trainer is None and (own := _own_recipe(path, overrides)):
-            return own, "trl"
-        recognised = _recognised(path, overrides, trainer)
-        if len(recognised) > 1 and chosen is None:
-            listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(recognised))
-            raise ValueError(f"it states {len(recognised)} runs that differ: say which ({listed})")
-        if chosen is not None and chosen > len(recognised):
-            raise argument_error("run", chosen, f"at most {len(recognised)}: the runs that this file states")
-        return recognised[(chosen or 1) - 1]
-    except (SyntaxError, ValueError) as error:
-        raise click.UsageError(f"{config}: {error}") from error
-
-
-def _own_recipe(path: Path, overrides: tuple[str, ...]) -> ConfiguredRun | None:
-    """The run of a recipe of `dph train`, read by the function that the whole `dph` names."""
-    place = (click.get_current_context().find_root().obj or {}).get("recipes", "")
-    sections = re.compile(r"^(?:extends|method|task):", re.M)
-    is_yaml = path.suffix in (".yaml", ".yml")
-    if not (place and is_yaml and sections.search(path.read_text(encoding="utf-8-sig"))):
-        return None
-    run: ConfiguredRun | None = resolve_name(place)(path, overrides)
-    return run
-
-
-def _recognised(
-    path: Path, overrides: tuple[str, ...], trainer: str | None
-) -> list[tuple[ConfiguredRun, str]]:
-    """A file's runs that differ, each with whose it is; ValueError where none is a trainer's."""
-    recognised: list[tuple[ConfiguredRun, str]] = []
-    errors, stated = list[str](), runs(path, overrides)
-    if trainer is not None:
-        reader = READERS[trainer_named(trainer)]
-        stated = [run for run in stated if reader.own_settings(run.settings)] or stated[:1]
-    for run in stated:
-        try:
-            name = trainer_of(run) if trainer is None else trainer_named(trainer)
-        except ValueError as error:
-            errors.append(str(error))
-        else:
-            if all(run.settings != other.settings for other, _ in recognised):
-                recognised.append((run, name))
-    if not recognised:
-        raise ValueError(next((text for text in errors if ": this is " in text), errors[-1]))
-    return recognised
-
-
 def _rates(counts: Path | None, base_rates: Path | None, reading: Mapping[str, Any]) -> Base | None:
-    """The base's pass rates, by prompt if they are; UsageError says what is wrong with the file."""
+    """The base's pass rates, by prompt where the file has them so; UsageError names what is wrong."""
     if counts is not None and base_rates is not None:
         raise click.UsageError("--counts and --base-rates: one of the two")
-    path = counts or base_rates
-    if path is None:
-        return None
     try:
         if counts is not None:
             from ..checkpoints import read_counts
 
-            rows = read_counts(path, **reading).rows.values()
+            rows = read_counts(counts, **reading).rows.values()
             n, c = (np.array([getattr(row, column) for row in rows]) for column in ("n", "c"))
             return Base({str(row.id): row.c / row.n for row in rows}, n, c)
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        rates = list(stored.values()) if isinstance(stored, dict) else stored
-        if not isinstance(rates, list) or any(type(rate) not in (int, float) for rate in rates):
-            raise ValueError("must hold a list of numbers, or an object of them")
-        if not rates:
-            raise ValueError("must hold at least one base rate")
-        probability("base_rates", rates)
+        return None if base_rates is None else Base(_stored_rates(base_rates))
     except ValueError as error:
         kind = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
-        # What is wrong with counts names the file itself.
-        where = f"--base-rates {path}: {kind}" if counts is None else "--counts: "
-        raise click.UsageError(f"{where}{error}") from error
-    return Base(stored)
+        words = str(error).replace("set=None is not allowed:", "the folder has several sets; add --set,")
+        where = f"--base-rates {base_rates}: {kind}" if counts is None else "--counts: "
+        raise click.UsageError(f"{where}{words}") from error
+
+
+def _stored_rates(path: Path) -> Mapping[str, float] | Sequence[float]:
+    stored: Any = json.loads(path.read_text(encoding="utf-8"))
+    rates = list(stored.values()) if isinstance(stored, dict) else stored
+    if not isinstance(rates, list) or not rates or any(type(rate) not in (int, float) for rate in rates):
+        raise ValueError("must hold at least one base rate: a list of numbers, or an object of them")
+    probability("base_rates", rates)
+    checked: Mapping[str, float] | Sequence[float] = stored
+    return checked

@@ -1,164 +1,311 @@
-"""What a run's settings amount to, in the words that all readers share."""
+"""What a run's settings amount to: objectives, the settings that decide them, and what was not read."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import product
 from typing import Any
 
-from ..losses.kl_terms import ENDS, KLTerm
-from ..losses.objective import Objective, Weight
+from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term
+from ..losses.objective import REDUCTIONS, WEIGHTS, Objective, Weight
 from ..support.notebook import Shown
+from ..support.record import flat
 from ..support.table import Table
-from .settings import TrainerSettings
+from .reading import SettingsReading, trainer_named, trainer_of
+from .values import Settings, Stated, collected, scalar
+
+_PLACES = {
+    "loss": "in the loss",
+    "straight through": "in the loss, with a straight-through gradient",
+    "reward": "in the reward",
+    "reward to go": "in the reward",
+    "own reward": "in each token's own reward",
+    "definition": "in the loss, in its definition form",
+}
+DECIDING = ("kl", "kl2", "advantage", "group")
+_LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
+_UNPENALISED = "none: no KL to the base"
+_NOWHERE = "a pass rate of 1: noise decides which correct answers stay"
+_BOTH = "the stationary policy of a KL in the loss together with one in the reward"
+_DIVIDED = "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
 
 @dataclass(frozen=True)
-class RehearsedPrompts:
-    """What is rehearsed on solved prompts: the method, its coefficient eta, and in words its target there."""
+class Case:
+    """An objective that the settings allow, and on which condition; "" if there is no other."""
 
-    method: str
-    eta: float
-    target: str
-
-    @property
-    def words(self) -> str:
-        """Such as: solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
-        by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
-        return f"solved prompts (D_pef) are rehearsed by {by}; the others (D_exp) are explored"
+    condition: str
+    objective: Objective
 
 
 @dataclass(frozen=True, repr=False)
 class Configuration(Shown):
     """What a run's settings amount to.
 
-    version: the one whose defaults and arithmetic were read; penalty: the KL term in symbols, with its
-    coefficient; stationary_kl: the KL at its stationary policy; selects: that policy with a small
-    coefficient, one of `kl_terms.ENDS` or what stands for it; objective: what the run optimises; sampling:
-    what temperature, truncation, a moving reference, masks, other rewards and old answers do, moved_by those
-    that change the stationary policy; inert: settings without effect here; harmless: those not read that
-    change none; not_read: the others, which may; warnings: what a reader should know; by_version: of a file
-    whose version is not known, what those versions make of it that differ, the oldest first; rehearsal: what
-    is rehearsed, if anything.
+    cases: the objectives that the settings allow, the likeliest first; older: those of earlier versions where
+    they differ; also: words on updates, clip, sampler and the rest; read: settings that decide, with lines;
+    doubts: settings with several values; changes: settings known to change the loss; suspicious: names not
+    read that sound as if they did; not_read: the other names; void: why the run is no RLVR, if so.
     """
 
     trainer: str
     version: str
-    penalty: str
-    stationary_kl: str
-    selects: str
-    objective: Objective
-    sampling: tuple[str, ...] = ()
-    moved_by: tuple[str, ...] = ()
-    inert: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
+    cases: tuple[Case, ...]
+    older: tuple[Case, ...] = ()
+    also: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    suspicious: tuple[str, ...] = ()
     not_read: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    by_version: "tuple[Configuration, ...]" = ()
-    rehearsal: RehearsedPrompts | None = None
+    void: str = ""
+
+    @property
+    def objective(self) -> Objective:
+        """The objective of the first case."""
+        return self.cases[0].objective
 
     def with_objective(self, **changes: Any) -> "Configuration":
-        """The same with other fields of its objective."""
-        return replace(self, objective=replace(self.objective, **changes))
+        """The configuration with other fields of its one objective."""
+        return replace(self, cases=(Case("", replace(self.objective, **changes)),))
+
+    @property
+    def penalty(self) -> str:
+        """The KL term and its coefficient, in words."""
+        return penalty(self.objective)
+
+    @property
+    def stationary_kl(self) -> str:
+        """The KL at the run's stationary policy, such as: reverse KL per token."""
+        kl = self.objective.term
+        if not self.objective.coefficient:
+            return _UNPENALISED
+        return "not known" if kl is None else kl.stationary_kl
+
+    @property
+    def selects(self) -> str:
+        """The policy that training converges to with a small coefficient, in words."""
+        kl = self.objective.term
+        return ENDS.get(kl.selects if kl else "", "not known") if self.objective.coefficient else _NOWHERE
 
     def summary(self) -> str:
-        """The KL term, what it converges to, then what a reader should know."""
-        lines = [f"{self.trainer} {self.version}: {self.penalty}", self.stationary_kl]
-        if self.not_read:
-            lines.append(f"not read: may change what the run converges to: {', '.join(self.not_read)}")
-        return "\n".join((*lines, *self.sampling, *self.warnings))
+        """The KL term, its end, and what may change the answer."""
+        lines = (f"{self.trainer} {self.version}: {self.penalty}", self.stationary_kl)
+        return "\n".join((*lines, *self.changes, *self.suspicious))
 
     def tables(self) -> list[Table]:
-        """Everything, a row each; rows that have nothing to say are left out."""
-        run = self.objective
-        end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
-        rows = [
-            ("penalty", self.penalty or "-"),
-            ("stationary KL", self.stationary_kl or "-"),
-            ("converges, with a small coefficient, to", end),
-            ("rehearsal", self.rehearsal.words if self.rehearsal else ""),
-            ("advantage", run.advantage.words),
-            ("reduction", run.reduction),
-            ("sampler", run.sampler),
-            ("updates of a batch", "not given" if run.updates is None else f"{run.updates:g}"),
-            ("what sampling does", "\n".join(self.sampling)),
-            ("without effect here", "\n".join(self.inert)),
-            ("not read: may change what the run converges to", "\n".join(self.not_read)),
-            ("not read, and changes nothing here", ", ".join(self.harmless)),
-            ("look out", "\n".join(self.warnings)),
-        ]
-        return [Table.from_rows((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
+        """Everything that is not empty, a row each."""
+        entries = {name.replace("_", " "): value for name, value in self.to_dict().items() if value}
+        rows = [(name, "\n".join(map(str, value)) if isinstance(value, list) else str(value))
+                for name, value in entries.items()]  # fmt: skip
+        return [Table.from_rows((f"{self.trainer} {self.version}", ""), rows)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, the objective's fields among the others; the KL term by its symbols."""
-        fields = {**vars(self), **vars(self.objective), **self.objective.advantage._asdict()}
-        fields["advantage"] = fields.pop("words")
-        fields["rehearsal"] = self.rehearsal and vars(self.rehearsal)
-        del fields["objective"], fields["term"], fields["by_version"]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+        """Everything as plain data, with the first objective's fields among the others."""
+        run = self.objective
+        words = {"penalty": self.penalty, "stationary_kl": self.stationary_kl, "selects": self.selects}
+        entries = {**words, **vars(self), **vars(run), **run.advantage._asdict()}
+        entries |= {"advantage": entries.pop("words"), "rehearsal": run.rehearsal and vars(run.rehearsal)}
+        for key in ("cases", "older"):
+            entries[key] = [(case.condition, penalty(case.objective)) for case in entries[key]]
+        del entries["term"]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in entries.items()}
 
 
-UNPENALISED = "none: no KL to the base"
-NOWHERE = (
-    "nothing of the base: the pass rate tends to 1, and sampling noise decides which correct answers stay"
-)
-UNGROUPED = "the settings do not say how many answers a prompt has"
-BOTH = "of the sum of a KL in the loss and one in the reward no stationary policy is known"
-TRAP = (
-    "penalised rewards are std-normalised: where training converges their std is zero, and the gradient "
-    "noise does not shrink with more groups"
-)
+def penalty(objective: Objective) -> str:
+    """The KL term of an objective and its coefficient, in words."""
+    if objective.term is None or not objective.coefficient:
+        return objective.unpredicted if objective.coefficient else "no KL to the base"
+    return f"{form(objective.term)}, coefficient {objective.coefficient:g}"
 
 
-def configured(
-    settings: TrainerSettings,
-    kls: Sequence[tuple[KLTerm, float]],
-    weight: Weight,
-    *,
-    divides_kl: bool = False,
-    inert: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-    unpredicted: str = "",
-    not_read: Sequence[str] = (),
-    **optimised: Any,
+def form(kl: KLTerm) -> str:
+    """A KL term in words, such as: k3 in the loss, times the ratio."""
+    return f"{kl.estimator} {_PLACES.get(kl.place, f'in the loss, times the {kl.place}')}"
+
+
+def short_form(kl: KLTerm) -> str:
+    """The name that measured runs have for such a term, or else its form in words."""
+    own = kl.place, kl.estimator
+    names = (name for name, other in KL_FORMS.items() if (other.place, other.estimator) == own)
+    name = next(names, "")
+    return {"k3_corrected": "corrected k3", "k3": "k3", "k2": "k2"}.get(name, form(kl))
+
+
+def configuration_of(
+    settings: Any, trainer: str | None = None, *, version: str | None = None
 ) -> Configuration:
-    """The configuration with these KL terms and their coefficients, each on where its coefficient is above 0.
+    """Read settings under the table of their trainer.
 
-    divides_kl: whether rewards that hold the KL are normalised; optimised: other fields of the objective.
+    Args:
+        settings: Settings by the trainer's own names, nested or joined by dots, or a GRPOConfig.
+        trainer: One of `reading.tables`, in any case; by default known by the names.
+        version: The trainer's version, such as "0.18"; by default the newest.
+
+    Returns:
+        What the settings amount to if nothing that was not read changes the loss.
+
+    Raises:
+        ValueError: If the trainer is not known.
+
+    Example:
+        >>> configuration_of({"beta": 0.0, "num_generations": 8}, "trl").stationary_kl
+        'none: no KL to the base'
+
+    Source: each trainer's code at the version named in its table.
     """
-    on = [(kl, coefficient, f"{coefficient:g} x {_in_symbols(kl)}") for kl, coefficient in kls if coefficient]
-    acting = [(kl, coefficient) for kl, coefficient, _ in on if not _is_zero(kl)]
-    zero = [penalty for kl, _, penalty in on if _is_zero(kl)]
-    inert = [*inert, *(f"k1 in the loss, {penalty}: its expected gradient is zero" for penalty in zero)]
-    stationary_kl, selects, reason = UNPENALISED, NOWHERE, ""
-    kl: KLTerm | None
-    kl, coefficient = acting[0] if acting else (kls[0][0], 0.0)
-    if len(acting) > 1:
-        kl = None
-        stationary_kl, selects, reason = f"not known: {BOTH}", "not known", BOTH
-    elif acting and kl is not None:
-        stationary_kl, selects, reason = kl.stationary_kl, kl.selects, kl.unknown
-    if acting and divides_kl:
-        warnings = [*warnings, TRAP]
-        reason = reason or "the KL is std-normalised along with the rewards"
-    why = unpredicted or reason or weight.unknown
+    if is_dataclass(settings) and not isinstance(settings, type):
+        trainer = trainer or "trl"
+        values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+        # A GRPOConfig without the flag is older than the flag: its KL is plain k3.
+        settings = {"use_bias_correction_kl": False, **values} if trainer == "trl" else values
+    given = collected((name, Stated(value, "given")) for name, value in flat(settings).items())
+    name = trainer_of(given, "") if trainer is None else trainer_named(trainer)
+    if name is None:
+        raise ValueError(f"no trainer known here; settings seen: {', '.join([*given][:6])}")
+    return configured(SettingsReading(name, given, version=version))
+
+
+def configured(reading: SettingsReading) -> Configuration:
+    """What a trainer's table makes of the settings of a run."""
+    newest, *past = reading.versions
+    cases = [*_cases(reading, newest)]
+    older: list[Case] = []
+    later, last = newest, [case.objective for case in cases]
+    for version in past:
+        objectives = [*_cases(reading, version)]
+        if [_end(case.objective) for case in objectives] != [_end(objective) for objective in last]:
+            older.append(Case(f"before {later}", objectives[0].objective))
+            last = [case.objective for case in objectives]
+        later = version
+    answers = [reading.answer(key) for key in DECIDING]
+    used = [several for answer in answers for several in answer.used.values()]
+    doubts = [" or ".join(map(str, several)) for answer in answers for several in answer.doubts]
+    changes = tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes)
+    suspicious, not_read = reading.unread()
     return Configuration(
-        trainer=settings.trainer,
-        version=settings.version,
-        penalty=" + ".join(penalty for _, _, penalty in on) or "none",
-        stationary_kl=stationary_kl,
-        selects=selects,
-        objective=Objective(weight, term=kl, coefficient=coefficient, unpredicted=why, **optimised),
-        inert=tuple(inert),
-        warnings=tuple(warnings),
+        trainer=reading.table["title"],
+        version=reading.version,
+        cases=tuple(cases),
+        older=tuple(older),
+        also=tuple(_also(reading)),
+        read=tuple(dict.fromkeys(str(several[0]) for several in used)),
+        doubts=tuple(dict.fromkeys(doubts)),
+        changes=changes,
+        suspicious=tuple(suspicious),
         not_read=tuple(not_read),
+        void=" or ".join(reading.answer("void").texts),
     )
 
 
-def _in_symbols(kl: KLTerm) -> str:
-    """The term's formula, in brackets where it is a sum."""
-    is_sum = kl.place == "loss" and kl.estimator == "k3" and kl.outer is None
-    return f"({kl.formula})" if is_sum else kl.formula
+def _end(objective: Objective) -> tuple[Any, ...]:
+    """The parts of an objective that decide where training converges."""
+    kl = objective.term if objective.coefficient else None
+    return kl, objective.coefficient, objective.advantage, objective.mixed_only
 
 
-def _is_zero(kl: KLTerm) -> bool:
-    """Whether the term's expected gradient is zero: that of log pi/ref itself in the loss."""
-    return (kl.place, kl.estimator) == ("loss", "k1")
+def _also(reading: SettingsReading) -> Iterator[str]:
+    """Words on reduction, updates, clip, sampler and the rest: the newest version's, then older ones'."""
+    earlier = []
+    for key in [key for key in reading.table["answers"] if key not in (*DECIDING, "void")]:
+        last, later = "", ""
+        for version in reading.versions if key != "sampler" else reading.versions[:1]:
+            texts = filter(None, reading.answer(key, version).texts)
+            words = " or ".join(REDUCTIONS.get(text, text) for text in texts).lstrip("!? ")
+            text = _LABELS.get(key, "{}").format(words)
+            if words and words != last and later:
+                earlier.append(f"before {later}: {text}")
+            elif words and words != last:
+                yield text
+            last, later = words, version
+    yield from earlier
+
+
+def _cases(reading: SettingsReading, version: str) -> Iterator[Case]:
+    """Every objective that the answers allow at a version."""
+    answers = {key: reading.answer(key, version) for key in reading.table["answers"]}
+    deciding = [answers[key].texts.items() if key in answers else [("", [])] for key in DECIDING]
+    rest = {key: next(iter(answer.texts), "") for key, answer in answers.items()}
+    for combination in product(*deciding):
+        why = dict.fromkeys(str(choice) for _, choices in combination for choice in choices)
+        texts = rest | {key: text for key, (text, _) in zip(DECIDING, combination, strict=True)}
+        yield Case(" and ".join(why), _objective(reading, texts))
+
+
+def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
+    """The objective of one text an answer."""
+    kls = [_kl(texts[key]) for key in ("kl", "kl2") if texts.get(key, "none") not in ("none", "")]
+    # The expected gradient of k1 in the loss is zero.
+    acting = [(kl, coefficient) for kl, coefficient, *_ in kls if not _is_zero(kl) and coefficient]
+    weight = WEIGHTS.get(texts["advantage"]) or Weight(texts["advantage"].lstrip("$"))
+    kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
+    kl = None if len(acting) > 1 else kl
+    group, rest = texts["group"], [text for key, text in texts.items() if key not in DECIDING]
+    undecided = [words for *_, words, _ in kls if words]
+    undecided += [text for text in (texts["advantage"], group) if "$" in text]
+    penalised = bool(acting)
+    reasons = [
+        _BOTH if len(acting) > 1 else "",
+        next((words for *_, words in kls if words), ""),
+        "the end of this KL" if kl is not None and penalised and kl.unknown else "",
+        weight.unknown if penalised or texts["advantage"] not in WEIGHTS else "",
+        _DIVIDED if kl is not None and penalised and _is_divided(kl, weight) else "",
+        *(
+            text.lstrip("!? ")
+            for text in rest
+            if text.startswith("!") or (penalised and text.startswith("?"))
+        ),
+        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
+    ]
+    return Objective(
+        weight,
+        group_size=int(float(group)) if _is_number(group) else None,
+        term=kl,
+        coefficient=coefficient,
+        reduction=REDUCTIONS.get(texts["reduction"], texts["reduction"]),
+        updates=float(texts["updates"]) if _is_number(texts["updates"]) else None,
+        sampler=texts.get("sampler") or "the policy itself",
+        mixed_only=bool(texts.get("drops")),
+        unpredicted=next(filter(None, reasons), ""),
+        undecided=tuple(undecided),
+    )
+
+
+def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
+    """Read "place | form | coefficient": the term, its coefficient, a value in doubt, an unknown part."""
+    place, *middle, coefficient = (part.strip() for part in text.split("|"))
+    words = middle[0] if middle else place  # A kind that the table does not know stands for place and form.
+    estimator, *clamps = words.split() or [""]
+    kl = None
+    if estimator in ESTIMATORS:
+        inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
+        kl = term(place, estimator, inner, outer)
+    if not _is_number(coefficient):
+        return kl, 0.0, f"the coefficient {coefficient}", ""
+    return kl, float(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
+
+
+def _is_zero(kl: KLTerm | None) -> bool:
+    return kl is not None and (kl.place, kl.estimator) == ("loss", "k1")
+
+
+def _is_divided(kl: KLTerm, weight: Weight) -> bool:
+    """Whether the KL is part of the rewards that the advantage divides by a std."""
+    by_batch = "batch's std" in weight.words
+    return "reward" in kl.place and (by_batch or (kl.place == "reward" and weight.scale == "std"))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def overridden(settings: Settings, overrides: Sequence[str]) -> Settings:
+    """Settings with NAME=VALUE in place of a file's; ValueError for a word without "="."""
+    for word in overrides:
+        if "=" not in word:
+            raise ValueError(f"setting={word!r} is not allowed: NAME=VALUE")
+    pairs = (word.partition("=")[::2] for word in overrides)
+    return settings | collected((name, Stated(scalar(value), "given")) for name, value in pairs)

@@ -62,8 +62,10 @@ class Prediction(Shown):
         rows = []
         for prompt in self.prompts:
             also_stable = ", ".join(f"{pass_rate:.4g}" for pass_rate in prompt.other_validities)
-            rows.append((prompt.base_rate, prompt.on_the_way, prompt.pass_rate, also_stable or None))
-        return [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
+            rows.append(
+                (prompt.id[:24], prompt.base_rate, prompt.on_the_way, prompt.pass_rate, also_stable or None)
+            )
+        return [Table.from_rows(("prompt", "base rate", "after the steps", "predicted", "also stable"), rows)]
 
 
 def predict(
@@ -138,7 +140,8 @@ class _PromptFlow:
             return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None)
         reached, *ends = self._ends(rate)
         other_ends = tuple(end for end in ends if end != reached)
-        if self._mixed_only:  # The way there is not that of a KL on all groups.
+        unweighed = self.configuration.objective.advantage.scale is None
+        if self._mixed_only or unweighed:  # The way there is not that of a KL on all groups, or not known.
             return PromptPrediction("", rate, reached, other_ends, None, None)
         path = self._along(rate, _TIMES)
         on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])

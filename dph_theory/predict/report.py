@@ -1,32 +1,32 @@
-"""The answer of `dph predict`: what the run will do to Pass@k first, the next command last."""
+"""The answer of `dph predict`: the forecast of Pass@k first, one next command last."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..losses.objective import UNDIVIDED, Objective
-from ..support.table import Table
-from .configuration import Configuration
+from .configuration import Case, Configuration, penalty
 from .prediction import MOST_OF_THE_WAY, Prediction
-from .settings import flag
 from .stored_runs import StoredRuns, expectation, setting_rows
 
 if TYPE_CHECKING:
     from .shared_model import SharedModelForecast
 
-WIDTH, _SETTINGS = 80, 50
-"""Columns of all that is printed, and of settings to paste."""
+_INDEPENDENT = (
+    "This table treats prompts as independent. Interference between prompts, the usual cause of a falling "
+    "Pass@k, is not included."
+)
+WIDTH, MOST_LINES = 80, 20
+"""Columns and lines of an answer."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """The base's pass rates, a list or by prompt, and the counts that they are from, where there are any."""
+    """The base's pass rates, a list or by prompt, and the counts behind them, if any."""
 
     rates: Mapping[str, float] | Sequence[float]
     n: np.ndarray | None = None
@@ -37,18 +37,17 @@ class Base:
         return np.array([*self.rates.values()] if isinstance(self.rates, Mapping) else self.rates, float)
 
     def pass_at(self, k: int) -> float | None:
-        """Pass@k, unbiased of counts; None where a prompt has fewer answers than k."""
+        """Pass@k, unbiased if there are counts; None where a prompt has fewer answers than k."""
         if self.n is None or self.c is None:
             return float(np.mean(exact_pass_at_k(self._pass_rates, k)))
         return None if k > self.n.min() else float(pass_at_k(self.n, self.c, k).mean())
 
     def uniform_share(self, group: int) -> float | None:
-        """The share of groups all correct or all incorrect, unbiased of counts; None where n is too small."""
+        """The share of groups with equal rewards, unbiased if there are counts; None if n is too small."""
         if self.n is None or self.c is None:
             return float(np.mean(uniform_share(self._pass_rates, group)))
         if group > self.n.min():
             return None
-        # All incorrect: no correct answer among so many; all correct alike.
         some_correct, some_incorrect = (pass_at_k(self.n, c, group) for c in (self.c, self.n - self.c))
         return float(np.mean(2 - (some_correct + some_incorrect)))
 
@@ -60,9 +59,9 @@ def uniform_share(rates: np.ndarray, group: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PredictionReport:
-    """What is said of settings: the configuration, prompts by themselves, the base, and one model's forecast.
+    """Everything that an answer needs: settings, prompts by themselves, the base, and one model's forecast.
 
-    `retained`: the settings that stored runs retained more with, and these runs; `source`: what of a file.
+    retained: the settings that retained more in measured runs, and those runs; next_command: the last line.
     """
 
     configuration: Configuration
@@ -72,137 +71,175 @@ class PredictionReport:
     step: float | None = None
     steps: int | None = None
     forecast: "SharedModelForecast | None" = None
-    retained: tuple[Mapping[str, Any], StoredRuns] | None = None
-    source: str = ""
+    retained: tuple[Sequence[str], StoredRuns] | None = None
+    next_command: str = ""
+    kernel: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The configuration, what stored runs lead to expect, and the prediction and forecast if any."""
-        prediction = None if self.prediction is None else {**self.prediction.to_dict(), "configuration": None}
-        alone = {} if prediction is None else {"prediction": prediction}
-        shared = {} if self.forecast is None else {"transfer": self.forecast.to_dict()}
-        expected = {"expected": asdict(expectation(self.configuration))}
-        return self.configuration.to_dict() | expected | alone | shared
+        """The configuration, the expectation from measured runs, and the prediction and forecast if any."""
+        entries = self.configuration.to_dict()
+        entries["expected"] = asdict(expectation(self.configuration.objective))
+        if self.prediction is not None:
+            entries["prediction"] = {**self.prediction.to_dict(), "configuration": None}
+        if self.forecast is not None:
+            entries["transfer"] = self.forecast.to_dict()
+        return entries
 
-    def lines(self, next_command: str, kernel: str = "") -> list[str]:
-        """What becomes of Pass@k; the KL; prompts by themselves; what retained more; what was not read."""
-        run, expected = self.configuration, expectation(self.configuration)
-        sentences = [*(self.forecast.lines(kernel) if self.forecast else expected.lines(run))]
-        if not run.objective.undecided:
-            sentences += [*_objective(run, strategies=self.forecast is None), *self._rates()]
-            if self.retained is not None and expected.nearest:
-                sentences += _retained(expected.nearest[0], *self.retained)
-            sentences += _unread(run)
-        elif expected.course:
-            sentences.append(f"Not decided: {'; '.join(run.objective.undecided)}.")
-        if self.source:
-            sentences.append(f"Read: {self.source}.")
-        after = "dph transfer --help  # measures your prompts; then add --transfer"
-        if self.forecast:
-            after = "dph compare --help  # once trained: what changed, by counts of both"
-        lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
-        return [*lines, f"Next: {next_command or after}"]
+    def lines(self, *, everything: bool = False) -> list[str]:
+        """The answer, in at most `MOST_LINES` lines, for which lists are shortened, or with everything."""
+        run = self.configuration
+        last = f"Next: {self.next_command}"
+        if run.void:
+            return [*_wrapped(f"{run.trainer}: no RL with verifiable rewards: {run.void}."), last]
+        lines: list[str] = []
+        for rows in (1000,) if everything else (2, 1, 0) if self.forecast is None else (0,):
+            lines = [*self._first(), *self._objective(rows), *self._rates(), *self._settings(rows)]
+            lines += self._advice()
+            if len(lines) < MOST_LINES:
+                break
+        return [*lines, last]
+
+    def _first(self) -> Iterator[str]:
+        """The change of Pass@k, and the evidence."""
+        run = self.configuration
+        if self.forecast is not None:
+            for text in self.forecast.lines(self.kernel):
+                yield from _wrapped(text)
+            return
+        expected = [expectation(case.objective) for case in (*run.cases, *run.older)]
+        if len({one.course for one in expected}) == 1 or not expected[0].course:
+            yield from _wrapped(" ".join(expected[0].sentences()))
+            return
+        cases = zip((*run.cases, *run.older), expected, strict=True)
+        newest = f"{run.trainer} {run.version}"
+        words = [f"{case.condition or newest}: {one.course or 'not known'}" for case, one in cases]
+        yield from _wrapped(f"Held-out Pass@k at large k depends: {'; '.join(words)}.")
+        yield from _wrapped(" ".join([*expected[0].sentences()][1:]))
+
+    def _objective(self, rows: int) -> Iterator[str]:
+        """The KL and its end, the advantage, and what else matters."""
+        run = self.configuration
+        yield from _wrapped(f"{run.trainer} {run.version}: {' or '.join(map(_case, run.cases))}.")
+        yield from _wrapped(" ".join(f"B{_case(case)[1:]}." for case in run.older))
+        if len(run.cases) == 1 and rows and run.selects != "not known" and self.forecast is None:
+            yield from _wrapped(f"Long training converges to {run.selects}.")
+        advantages = dict.fromkeys(case.objective.advantage.words for case in run.cases)
+        groups = dict.fromkeys(str(case.objective.group_size or "not known") for case in run.cases)
+        if self.forecast is None:
+            words = f"Advantage: {' or '.join(advantages)}; answers a prompt: {' or '.join(groups)}."
+            yield from _wrapped(words)
+            yield from _wrapped(_strategies(run.objective))
+        if run.objective.rehearsal is not None:
+            yield from _wrapped(f"{run.objective.rehearsal.words}.")
+        yield from _listed("Also", run.also, rows)
+
+    def _settings(self, rows: int) -> Iterator[str]:
+        """What was read, is not certain, changes the answer, and was not read."""
+        run = self.configuration
+        yield from _listed("Read", run.read, rows)
+        yield from _listed("Not certain", run.doubts, max(rows, 1))
+        yield from _listed("Changes this answer", run.changes, max(rows, 1))
+        yield from _listed("Not read, may change this answer by its name", run.suspicious, max(rows, 1))
+        if rows > 2:
+            yield from _listed("Not read", run.not_read, rows)
+        elif run.not_read and rows:
+            yield f"Not read: {len(run.not_read)} other names (--all), assumed not to change the loss."
+
+    def _advice(self) -> Iterator[str]:
+        """The settings that retained more, with their price."""
+        nearest = expectation(self.configuration.objective).nearest
+        if self.retained is None or nearest is None:
+            return
+        settings, row = self.retained
+        *first, last = textwrap.wrap(" ".join(settings), 46, break_on_hyphens=False, break_long_words=False)
+        pairs = ((nearest.setting, nearest), (last, row))
+        outcomes = [(name, runs.ends[1], (runs.trained or runs.held_out)["end"][0]) for name, runs in pairs]
+        head, own, better = setting_rows(f"held-out Pass@{row.k}", outcomes)
+        yield from (f"What retained more in measured runs ({row.place}):", head, own, *first, better)
 
     def _rates(self) -> Iterator[str]:
-        """Pass rates of prompts by themselves, and how many groups have no signal, or why there are none."""
+        """Pass rates of prompts by themselves, or why there are none, and how many groups have no signal."""
         run, prediction, base = self.configuration, self.prediction, self.base
-        if base is not None and prediction is None and run.objective.unpredicted != expectation(run).reason:
-            yield f"No pass rates: {run.objective.unpredicted}."
+        if base is not None and prediction is None:
+            unknown = "; ".join(run.objective.undecided) or run.objective.unpredicted
+            yield from _wrapped(f"No pass rates of single prompts: not known is {unknown}.")
         if base is None or prediction is None:
             return
-        heads = ["base now", *([f"after {self.steps} steps"] if self.steps else []), "in the end"]
-        yield _row("each prompt by itself", heads)
-        now, later = prediction.mean_base_rate, [prediction.mean_pass_rate]
+        if len(run.cases) > 1:
+            yield from _wrapped(f"If {run.cases[0].condition}:")
         on_the_way = [prompt.on_the_way for prompt in prediction.prompts if prompt.on_the_way is not None]
-        if on_the_way:
-            later.insert(0, float(np.mean(on_the_way)))
-        truncated = any(text.partition("=")[0] in ("top_p", "top_k", "min_p") for text in run.moved_by)
-        cells = [f"{now:.3f}", *(shown(rate, now) for rate in later)]
-        yield _row("Pass@1, as sampled" if truncated else "Pass@1", cells)
+        after = [f"after {self.steps} steps"] if on_the_way else []
+        yield _row("each prompt by itself", ["base now", *after, "in the end"])
+        now = prediction.mean_base_rate
+        later = [*([float(np.mean(on_the_way))] if on_the_way else []), prediction.mean_pass_rate]
+        yield _row("Pass@1", [f"{now:.3f}", *(shown(rate, now) for rate in later)])
         passed = base.pass_at(self.k)
         if self.k > 1 and passed is not None:
-            yield _row(f"Pass@{self.k}", [f"{passed:.3f}", *("not less" for _ in heads[1:])])
+            yield _row(f"Pass@{self.k}", [f"{passed:.3f}", *("not less" for _ in later)])
         elif self.k > 1 and base.n is not None:
             least = base.n.min()
             yield f"Pass@{self.k} needs {self.k} answers a prompt: the fewest here are {least} (--k {least})."
-        yield "Left out: what training on one prompt does to another, by which Pass@k falls."
-        yield _when(prediction, self.step)
+        yield from _wrapped(_INDEPENDENT)
+        yield from _when(prediction, self.step)
         if run.objective.group_size is not None:
-            yield _uniform_groups(run, prediction, base)
+            yield from _wrapped(_uniform_groups(run.objective, prediction, base))
 
 
-def _objective(run: Configuration, *, strategies: bool) -> Iterator[str]:
-    """The KL and its coefficient; without one, which strategies stay; settings that change the end."""
-    kl, objective = run.stationary_kl.partition(";")[0], run.objective
-    coefficient = f", coefficient {objective.coefficient:g}" if objective.coefficient else ""
-    end = "" if coefficient or not strategies else _strategies(objective)
-    if kl != "not known":
-        yield f"{run.trainer} {run.version}: {end or kl.replace('none: no', 'no') + coefficient}."
-    if run.rehearsal is not None:
-        yield f"{run.rehearsal.words[0].upper()}{run.rehearsal.words[1:]}."
-    if run.moved_by:
-        yield f"Changed by {', '.join(run.moved_by)}: how, with --all."
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _listed(label: str, words: Sequence[str], rows: int) -> list[str]:
+    """A list in at most so many lines, with the number of entries that are left out."""
+    for count in range(len(words), 0, -1) if rows else ():
+        more = f" and {len(words) - count} more (--all)" if count < len(words) else ""
+        lines = _wrapped(f"{label}: {'; '.join(words[:count])}{more}")
+        if len(lines) <= rows:
+            return lines
+    if not words or not rows:
+        return []
+    more = f" and {len(words) - 1} more (--all)" if len(words) > 1 else " (--all)"
+    first = textwrap.shorten(words[0], WIDTH * rows - len(label + more) - 4, placeholder="...")
+    return _wrapped(f"{label}: {first}{more}")
+
+
+def _case(case: Case) -> str:
+    """A KL term with its coefficient and the KL that training converges to, under the case's condition."""
+    objective = case.objective
+    words = penalty(objective)
+    if objective.undecided:
+        words = f"not certain: {', '.join(objective.undecided)}"
+    elif objective.term is not None and objective.coefficient:
+        end = objective.term.stationary_kl
+        words += f": {'its end is not known' if end == 'not known' else end}"
+    elif objective.unpredicted and objective.term is None:
+        words = objective.unpredicted
+    if case.condition.startswith("before "):
+        return f"{case.condition}: {words}"
+    return f"{words} if {case.condition}" if case.condition else words
 
 
 def _strategies(objective: Objective) -> str:
-    """What stays without a KL, by what the advantage is divided by. Source: ours, entries `retention`."""
-    from ..transfer.retention import group_weighting
-
-    size, scale = objective.group_size, objective.advantage.scale
-    if scale is None or objective.mixed_only or (size is None and scale not in UNDIVIDED):
+    """How many strategies stay where no KL retains the base's proportions."""
+    if objective.coefficient or objective.undecided or objective.mixed_only:
         return ""
-    weighting = group_weighting(size or 2, scale)
-    rarest, commonest = weighting.weight(np.array([0.0, weighting.falls_until]))
-    ratio = rarest / commonest
-    if ratio <= 1:
-        return "without a KL, sampling noise decides which correct answer stays"
-    divisor = "mean" if scale == "mean" else "std"
-    return (
-        f"without a KL, dividing by the {divisor} (groups of {size}) retains two strategies for different "
-        f"prompts only if neither solves {ratio:.3g} times as many"
-    )
-
-
-def _retained(nearest: StoredRuns, change: Mapping[str, Any], row: StoredRuns) -> list[str]:
-    """The settings that retained more than the nearest stored runs, with the price."""
-    *settings, last = pasted(change)
-    outcomes = ((name, runs.ends[1], (runs.trained or runs.held_out)["end"][0])
-                for name, runs in ((nearest.setting, nearest), (last, row)))  # fmt: skip
-    head, first, better = setting_rows(f"held-out Pass@{row.k}", outcomes)
-    return [head, first, *settings, better]
-
-
-def pasted(change: Mapping[str, Any]) -> list[str]:
-    """Settings as a command takes them, NAME=VALUE or flags, in short lines."""
-    assignments = []
-    for name, value in change.items():
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        text = text.lower() if isinstance(value, bool) else text
-        option = flag(name)
-        valued = f"{name}={text}" if option == name else f"{option} {text}"
-        assignments.append(option if option != name and value is True else valued)
-    return textwrap.wrap(" ".join(assignments), _SETTINGS, break_on_hyphens=False, break_long_words=False)
-
-
-def _unread(configuration: Configuration) -> Iterator[str]:
-    """What nothing read, and what a default or another file decides."""
-    if configuration.not_read:
-        first, *further = configuration.not_read
-        more = f" and {len(further)} more (--all)" if further else ""
-        yield f"Not read, may change this: {first.partition(' (')[0]}{more}."
-    for warning in configuration.warnings:
-        if " is not set: " in warning or "not read" in warning:
-            yield warning
+    one = "not divided, one strategy survives"
+    ends = {"mean": "divided by the mean, a mixture of strategies survives", **dict.fromkeys(UNDIVIDED, one)}
+    end = ends.get(objective.advantage.scale or "")
+    return f"Shared strategies: {end}." if end else ""
 
 
 def _row(name: str, cells: Sequence[str]) -> str:
     return f"{name:22}" + "".join(f"{cell:>19}" for cell in cells)
 
 
-def _uniform_groups(run: Configuration, prediction: Prediction, base: Base) -> str:
-    """The share of groups whose rewards are equal, now and at the end, and what gradient these have."""
-    size, gradient = run.objective.group_size or 1, "no gradient"
-    if run.objective.coefficient:
-        gradient = "left out" if run.objective.mixed_only else "the KL acts alone"
+def _uniform_groups(objective: Objective, prediction: Prediction, base: Base) -> str:
+    """The share of groups whose rewards are equal, now and at the end, and the gradient of such groups."""
+    size, gradient = objective.group_size or 1, "no gradient"
+    if objective.coefficient:
+        gradient = "left out" if objective.mixed_only else "the KL acts alone"
+    if objective.advantage.baseline != "mean":
+        gradient = "with a gradient: their mean is not subtracted"
     now = base.uniform_share(size)
     end = uniform_share(np.array([prompt.pass_rate for prompt in prediction.prompts]), size).mean()
     begins = "" if now is None else f"{now:.3f} now, "
@@ -214,56 +251,11 @@ def shown(rate: float, base_rate: float = 0.0) -> str:
     return "> 0.999" if rate > 0.9995 and base_rate < 1 else f"{rate:.3f}"
 
 
-def _when(prediction: Prediction, step: float | None) -> str:
+def _when(prediction: Prediction, step: float | None) -> list[str]:
     """After how many steps the prompts are near their ends."""
-    if step is None:
-        return ""  # No step's size, no count of steps.
     times = [prompt.time for prompt in prediction.prompts if prompt.time is not None]
-    if not times:
-        stay = all(prompt.pass_rate == prompt.base_rate for prompt in prediction.prompts)
-        return "No prompt moves." if stay else ""
+    if step is None or not times:
+        return []
     middle, last = float(np.median(times)), max(times)
     half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / step, last / step))
-    return f"{MOST_OF_THE_WAY:.0%} there: half the prompts after {half}, all after {most} steps."
-
-
-def by_prompt(prediction: Prediction) -> Table:
-    """Each prompt's pass rates, the same ones in one row."""
-    base_rate = attrgetter("base_rate")
-    groups = [list(prompts) for _, prompts in groupby(sorted(prediction.prompts, key=base_rate), base_rate)]
-    firsts = [prompts[0] for prompts in groups]
-    columns = {
-        "prompts": [f"{len(group)} prompts" if len(group) > 1 else group[0].id[:24] for group in groups],
-        "base": [f"{prompt.base_rate:.3f}" for prompt in firsts],
-    }
-    if any(prompt.on_the_way is not None for prompt in firsts):
-        columns["by then"] = [shown(prompt.on_the_way or 0.0, prompt.base_rate) for prompt in firsts]
-    columns["the end"] = [shown(prompt.pass_rate, prompt.base_rate) for prompt in firsts]
-    if any(prompt.other_validities for prompt in firsts):
-        columns["also stable"] = [", ".join(map(shown, prompt.other_validities)) or "-" for prompt in firsts]
-    return Table.from_rows([*columns], zip(*columns.values(), strict=True))
-
-
-def notes(configuration: Configuration, prediction: Prediction | None) -> list[str]:
-    """What the tables do not say of themselves."""
-    sentences = []
-    prompts = () if prediction is None else prediction.prompts
-    if any(prompt.other_validities for prompt in prompts):
-        sentences.append("Where several pass rates are stable, the run's start decides which it reaches.")
-    if not configuration.objective.coefficient and prediction is not None:
-        sentences.append(
-            "Without noise every prompt that is ever solved tends to 1. The likeliest correct answer takes "
-            "all where one token makes an answer; where answers share tokens another may."
-        )
-    updates = configuration.objective.updates
-    if updates is None or updates > 1:
-        sentences.append(
-            "Several updates on a batch change noise and speed, not what the run converges to: the "
-            "steps given are of one update each."
-        )
-    stay = sum(prompt.base_rate in (0.0, 1.0) for prompt in prompts)
-    if stay:
-        sentences.append(
-            f"{stay} prompts had only incorrect or only correct answers: what becomes of them is not known."
-        )
-    return sentences
+    return [f"{MOST_OF_THE_WAY:.0%} there: half the prompts after {half}, all after {most} steps."]

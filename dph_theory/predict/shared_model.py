@@ -3,7 +3,7 @@
 The linearised model (`transfer.linearised_training`) is trained by the run's own method, on the base alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ..support.notebook import Shown
 from ..support.table import Table
 from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, linearised_trainings
 from ..transfer.training import HOLDS_TO
-from .stored_runs import ForecastErrors, course, forecast_errors, setting_rows
+from .stored_runs import course, forecast_errors, setting_rows
 
 SEEDS, FEW = 8, 3
 """Trainings side by side, and of each other setting of the frontier."""
@@ -100,18 +100,18 @@ class SharedModelForecast(Shown):
         base, end = self.base.held_out[1], own.held_out[1]
         opening = "Direction only: expect" if self.beyond else "Expect"
         lines = [
-            f"{opening} {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
-            f" {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
+            f"{opening} {measure} to {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of "
+            f"Adam at {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
         ]
-        domain, word = (errors.beyond, "above") if self.beyond else (errors.within, "below")
-        error = f"First moves {word} {HOLDS_TO:g}: {domain.settings} forecasts"
-        error += f" erred by {domain.rms:.3f} (rms)"
+        domain, word = errors["beyond" if self.beyond else "within"], "above" if self.beyond else "below"
+        error = f"First moves {word} {HOLDS_TO:g}: {domain['settings']} forecasts"
+        error += f" erred by {domain['rms']:.3f} (rms)"
         if self.beyond:
-            error += f", in direction {domain.moved - domain.right} of {domain.moved}"
+            error += f", in direction {domain['moved'] - domain['right']} of {domain['moved']}"
         if len(self.sets) <= 2:  # Of several held-out sets together the deviation is not known.
             error += f"; seeds alone by {self.sets[-1].pass_at_k[-1][1]:.3f}"
         if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
-            error += f"; a KL on few prompts {errors.constrained:+.3f}, in the mean"
+            error += f"; a KL on few prompts {errors['constrained']:+.3f}, in the mean"
         lines.append(f"{error}.")
         if self.sampled:
             lines.append("From sampled answers, on one SQL task, the sign was right and the size was not.")
@@ -124,13 +124,13 @@ class SharedModelForecast(Shown):
         """Whether the first step goes farther than forecasts of sizes hold."""
         return self.first_move > HOLDS_TO
 
-    def _lost_lines(self, errors: ForecastErrors) -> Iterator[str]:
+    def _lost_lines(self, errors: Mapping[str, Any]) -> Iterator[str]:
         """The prompts that are lost, by their last line, and how often such names were right."""
         if self.lost:
             names = [f'"{_last_line(name)}"' for name in self.lost[:_NAMED]]
             more = f" and {len(self.lost) - _NAMED} more (--all)" if len(self.lost) > _NAMED else ""
-            right = f"{errors.named_lost} of {errors.named} such names were right"
-            unnamed = f"{errors.lost - errors.named_lost} of {errors.lost} lost were not named"
+            right = f"{errors['named_lost']} of {errors['named']} such names were right"
+            unnamed = f"{errors['lost'] - errors['named_lost']} of {errors['lost']} lost were not named"
             yield f"Lost: {', '.join(names)}{more}."
             yield f"In stored runs {right}; {unnamed}."
         if self.overflowing:

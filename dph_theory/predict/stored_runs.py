@@ -1,47 +1,49 @@
-"""What stored runs retained of Pass@k: what a run like them may expect, and which settings retained more.
+"""What measured runs retained of Pass@k: what a similar run may expect, and which settings retained more.
 
-`measured.json` holds rows of the stored records; a test compares them.
+`measured.json` holds rows of stored records, and a test compares these rows with the records. Rows of another
+record, with the fields of `StoredRuns`, are added to the file: the largest model with such a KL comes first.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..losses.kl_terms import KL_FORMS
-from ..losses.objective import UNDIVIDED
-from .configuration import UNGROUPED, Configuration
-from .interpretation import READERS, minimal_change, with_change
+from ..losses.objective import UNDIVIDED, Objective
+from .configuration import short_form
 
 GAIN = 0.02
 """Advice retains at least this much more of Pass@k."""
 RETAINED = 0.9
-"""Pass@k is retained of which at least this share is left."""
-NONE, REHEARSAL, FALLS = "none", "rehearsal", "to fall"
+"""Pass@k counts as retained if at least this share of it is left."""
+NONE, REHEARSAL, FALLS = "none", "rehearsal", "fall"
 _KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
 _FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
+_PLAIN = ("GRPO", "MaxRL")
+"""Methods whose runs with and without a KL are compared."""
 _SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std", "mean": "mean"}
-"""The scale of the stored runs whose gradient is this one's, up to a factor."""
+"""The scale of the measured runs whose gradient is the same up to a factor."""
 
 
 @dataclass(frozen=True)
 class StoredRuns:
-    """Stored runs of one method: Pass@1 and Pass@k of held-out prompts, and of trained ones, base and end."""
+    """Measured runs of one setting: Pass@1 and Pass@k at the base and the end, held out and trained.
+
+    scale: the divisor of the advantage; form: the estimator of the KL on trained prompts, or "none"; kl: the
+    kind of that KL, or "rehearsal", "target", "none"; strength: the coefficient.
+    """
 
     model: str
     parameters: int
     task: str
     method: str
     scale: str
-    """What the advantage is divided by."""
     form: str
-    """Of the KL on trained prompts: an estimator, or none."""
     kl: str
-    """Which kind of KL that is, or else a rehearsal, a target, or none."""
     strength: float
     steps: int | None
     seeds: int
@@ -55,82 +57,25 @@ class StoredRuns:
         return self.held_out["base"][1], self.held_out["end"][1]
 
     @property
-    def setting(self) -> str:
-        """The form of the KL, or the method that rehearses, and its coefficient."""
-        form = _FORMS[self.form] or self.method
-        return f"{form} at {self.strength:g}" if self.strength else f"{form} without a KL"
+    def own_form(self) -> str:
+        """The form of the KL as `short_form` names it, or the method that rehearses; "" without a KL."""
+        return self.method if self.kl == REHEARSAL else _FORMS[self.form]
 
     @property
-    def outcome(self) -> str:
-        """The model, the length or the task, and both ends."""
-        base, end = self.ends
-        steps = f"{self.steps} steps" if self.steps else self.task
-        return f"on {self.model} ({steps}): {base:.3f} to {end:.3f} (Pass@{self.k})"
+    def setting(self) -> str:
+        """The form of the KL, or the method that rehearses, and its coefficient."""
+        form = self.own_form or self.method
+        return f"{form}, coefficient {self.strength:g}" if self.strength else f"{form} without a KL"
 
-
-@dataclass(frozen=True)
-class DomainErrors:
-    """Forecasts made before their runs, by how far the first step moves log odds: on so many models.
-
-    rms: of held-out Pass@k; right: in how many settings the direction was, of those that moved by 0.05.
-    """
-
-    models: int
-    settings: int
-    rms: float
-    right: int
-    moved: int
-
-
-@dataclass(frozen=True)
-class ForecastErrors:
-    """Forecasts of stored runs: of held-out Pass@k less the runs' own, and of which prompts are lost.
-
-    within, beyond: of those whose first step moves log odds by at most HOLDS_TO, and by more; constrained:
-    the mean where few prompts are constrained to the base; named: how many prompts were named as lost,
-    named_lost: how many of them were, lost: how many were at all.
-    """
-
-    within: DomainErrors
-    beyond: DomainErrors
-    constrained: float
-    named: int
-    named_lost: int
-    lost: int
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """What stored runs lead to expect of held-out Pass@k at large k.
-
-    course: what becomes of it, "" where that is not known, and reason, why not; nearest: of each model the
-    stored run with the same kind of KL and advantage whose coefficient is nearest, the largest model first.
-    """
-
-    course: str
-    reason: str
-    nearest: tuple[StoredRuns, ...] = ()
-
-    def lines(self, configuration: Configuration) -> Iterator[str]:
-        """The answer, with the nearest stored runs."""
-        answer = f"Expect held-out Pass@k {self.course} at large k"
-        if not self.course:
-            answer = f"Held-out Pass@k at large k is not known: {self.reason}"
-        if not self.nearest:
-            yield f"{answer}."
-            return
-        first, *further = self.nearest
-        form, coefficient = _form(configuration), f"{_coefficient(configuration):g}"
-        own = coefficient if form in (_FORMS[first.form], first.method) else f"{form} at {coefficient}"
-        yours = "" if own == f"{first.strength:g}" else f" (yours: {own})"
-        yield f"{answer}: nearest stored run, {first.setting}{yours} {first.outcome}."
-        for row in further:
-            yield f"Also {row.outcome}."
+    @property
+    def place(self) -> str:
+        """The model, and the length or the task."""
+        return f"{self.model}, {f'{self.steps} steps' if self.steps else self.task}"
 
 
 def course(base: float, end: float) -> str:
-    """What becomes of Pass@k, in words."""
-    return FALLS if end < RETAINED * base else "to be retained" if end * RETAINED <= base else "to rise"
+    """The change of Pass@k as a verb."""
+    return FALLS if end < RETAINED * base else "be retained" if end * RETAINED <= base else "rise"
 
 
 def setting_rows(measure: str, rows: Iterable[tuple[str, float, float]]) -> list[str]:
@@ -151,124 +96,154 @@ def measured() -> tuple[StoredRuns, ...]:
     return tuple(sorted((StoredRuns(**row) for row in _stored()["runs"]), key=lambda row: -row.parameters))
 
 
-def forecast_errors() -> ForecastErrors:
-    """How far forecasts of stored runs were off."""
-    fields = dict(_stored()["errors"])
-    within, beyond = (DomainErrors(**fields.pop(name)) for name in ("within", "beyond"))
-    return ForecastErrors(within, beyond, **fields)
+def forecast_errors() -> Mapping[str, Any]:
+    """Errors of forecasts made before their runs: of held-out Pass@k, and of which prompts are lost.
+
+    Returns:
+        within, beyond: errors where the first step moves log odds by at most HOLDS_TO, and by more, with the
+        settings that moved in the right direction; constrained: the mean error where few prompts are held at
+        the base; named, named_lost, lost: prompts named as lost, those that were, and all lost.
+    """
+    return dict(_stored()["errors"])
 
 
-def kind(configuration: Configuration) -> str | None:
-    """The kind of a run's KL or a rehearsal, if stored runs have it; None for another, as in the reward."""
-    objective = configuration.objective
-    if configuration.rehearsal is not None:
+@dataclass(frozen=True)
+class Expectation:
+    """What measured runs lead to expect of held-out Pass@k at large k.
+
+    course: the change of Pass@k, "" where that is not known, and reason, why not; nearest: the closest runs
+    of the largest model; differences: how a run with these settings differs from them.
+    """
+
+    course: str
+    reason: str
+    nearest: StoredRuns | None = None
+    differences: tuple[str, ...] = ()
+
+    def sentences(self) -> Iterator[str]:
+        """The answer, the closest measured run, and how far the settings are from that run."""
+        if self.course:
+            yield f"Held-out Pass@k will probably {self.course} at large k."
+        else:
+            yield f"Whether held-out Pass@k falls at large k is not known: {self.reason}."
+        if (run := self.nearest) is not None:
+            base, end = run.ends
+            went = f"Pass@{run.k} went from {base:.3f} to {end:.3f}"
+            yield f"In the closest measured run ({run.setting}, {run.place}) {went}."
+            differs = f" Your settings differ: {'; '.join(self.differences)}." if self.differences else ""
+            yield f"Those numbers are that run's, not yours.{differs}"
+
+
+def kind(objective: Objective) -> str | None:
+    """The kind of an objective's KL, or rehearsal; None for a kind that no measured run has.
+
+    An unknown KL with a coefficient below every measured one counts as none: with such coefficients runs with
+    either kind of KL ended as those without.
+    """
+    if objective.rehearsal is not None:
         return None if objective.coefficient else REHEARSAL
-    if not objective.coefficient:
-        return NONE
-    term = objective.term
-    return _KINDS.get(term.divergence) if term and term.token and term.divergence else None
+    least = min(row.strength for row in measured() if row.kl in _KINDS.values())
+    if not objective.coefficient or (objective.divergence is None and objective.coefficient < least):
+        return NONE if not objective.undecided else None
+    return _KINDS.get(objective.divergence) if objective.divergence else None
 
 
-def _coefficient(configuration: Configuration) -> float:
-    """That of the KL, or of a rehearsal."""
-    rehearsal = configuration.rehearsal
-    return rehearsal.eta if rehearsal is not None else configuration.objective.coefficient
+def coefficient_of(objective: Objective) -> float:
+    """The coefficient of the KL, or of a rehearsal."""
+    return objective.rehearsal.eta if objective.rehearsal is not None else objective.coefficient
 
 
-def _form(configuration: Configuration) -> str:
-    """A run's own form of the KL, or the method that rehearses; "" without either."""
-    term = configuration.objective.term
-    if configuration.rehearsal is not None:
-        return configuration.rehearsal.method
-    if term is None or not configuration.objective.coefficient:
-        return ""
-    own = term.place, term.estimator
-    names = (name for name, form in KL_FORMS.items() if (form.place, form.estimator) == own)
-    return _FORMS.get(next(names, ""), configuration.stationary_kl.partition(";")[0])
+def _method(objective: Objective) -> str:
+    if objective.rehearsal is not None:
+        return objective.rehearsal.method
+    return short_form(objective.term) if objective.term is not None and objective.coefficient else ""
 
 
-def similar(configuration: Configuration) -> list[StoredRuns]:
-    """Stored runs with the same kind of KL and advantage, the nearest in coefficient and form first."""
-    objective, form = configuration.objective, _form(configuration)
-    if objective.mixed_only or objective.advantage.baseline != "mean":
-        return []
-    fields = kind(configuration), _SCALES.get(objective.advantage.scale or "")
+def similar(objective: Objective) -> list[StoredRuns]:
+    """Measured runs with the same kind of KL; first those with the same advantage, then by coefficient."""
+    scale, form = _SCALES.get(objective.advantage.scale or ""), _method(objective)
 
-    def distance(row: StoredRuns) -> tuple[float, bool]:
-        between = abs(math.log(row.strength / _coefficient(configuration))) if row.strength else 0.0
-        return between, _FORMS[row.form] != form
+    def distance(row: StoredRuns) -> tuple[bool, bool, float, bool]:
+        own = coefficient_of(objective)
+        between = abs(math.log(row.strength / own)) if row.strength and own else 0.0
+        drops = (row.method == "DAPO") != (objective.mixed_only and not objective.coefficient)
+        return row.scale != (scale or "std"), drops, between, row.own_form != form
 
-    rows = [row for row in measured() if (row.kl, row.scale) == fields and row.method != "DAPO"]
-    if configuration.rehearsal is not None:
+    rows = [row for row in measured() if row.kl == kind(objective)]
+    if objective.rehearsal is not None:
         rows = [row for row in rows if row.method == form]
     return sorted(rows, key=distance)
 
 
-def expectation(configuration: Configuration) -> Expectation:
-    """What stored runs lead to expect: known where those with smaller and larger coefficients agree."""
-    versions = [expectation(version) for version in configuration.by_version]
-    if versions and versions[0].course and len({version.course for version in versions}) == 1:
-        return versions[-1]  # Whichever version it is.
-    if reason := _unlike(configuration):
-        return Expectation("", reason)
-    strength, by_model = _coefficient(configuration), dict[str, StoredRuns]()
-    for row in similar(configuration):
-        by_model.setdefault(row.model, row)
-    nearest = tuple(sorted(by_model.values(), key=measured().index))
-    model, scale, kls = nearest[0].model, nearest[0].scale, (NONE, nearest[0].kl)
-    rows = [row for row in measured() if (row.model, row.scale) == (model, scale) and row.kl in kls]
-    if configuration.rehearsal is not None:
-        rows = [row for row in rows if row.method in ("GRPO", nearest[0].method)]
-    rows.sort(key=lambda row: row.strength)
-    smaller = [row for row in rows if row.strength <= strength][-1]
-    larger = [row for row in rows if row.strength >= strength][:1]
-    courses = {course(*row.ends) for row in (smaller, *larger)}
+def expectation(objective: Objective) -> Expectation:
+    """The expectation of an objective: known where runs with smaller and larger coefficients agree."""
+    rows = similar(objective)
+    if not rows or objective.advantage.words.startswith("zero"):
+        return Expectation("", _unknown(objective))
+    nearest = next(row for row in rows if row.parameters == max(row.parameters for row in rows))
+    strength = coefficient_of(objective) if kind(objective) != NONE else 0.0
+    kls, methods = (NONE, nearest.kl), (*_PLAIN, nearest.method)
+    comparable = [row for row in measured() if (row.model, row.scale) == (nearest.model, nearest.scale)
+                  and row.kl in kls and row.method in methods]  # fmt: skip
+    comparable.sort(key=lambda row: row.strength)
+    smaller = [row for row in comparable if row.strength <= strength][-1:]
+    larger = [row for row in comparable if row.strength >= strength][:1]
+    courses, reason = {course(*row.ends) for row in smaller + larger}, ""
     if len(courses) > 1:
-        reason = "stored runs with smaller and larger coefficients differ"
+        reason = "measured runs with smaller and larger coefficients differ"
     elif not larger and FALLS in courses:
-        reason = "this coefficient is larger than any stored run's, and may retain more"
-    return Expectation("" if reason else courses.pop(), reason, nearest)
+        reason = "this coefficient is larger than any measured run's, and may retain more"
+    differences = tuple(_differences(objective, nearest))
+    return Expectation("" if reason else courses.pop(), reason, nearest, differences)
 
 
-def _unlike(configuration: Configuration) -> str:
-    """Why no stored run is like this one, "" where one is."""
-    objective, term = configuration.objective, configuration.objective.term
+def _unknown(objective: Objective) -> str:
+    """The smallest part that is not known."""
     if objective.undecided:
         return f"it depends on {', '.join(dict.fromkeys(objective.undecided))}"
-    if configuration.rehearsal is not None and not similar(configuration):
-        return f"no stored run rehearses like this one ({configuration.rehearsal.method})"
-    if objective.coefficient and term is not None and kind(configuration) is None:
-        place = "loss" if term.token else "reward"
-        return f"no stored run has a KL like this one ({term.estimator} in the {place})"
-    if objective.unpredicted and not objective.unpredicted.startswith(UNGROUPED):
-        return objective.unpredicted
-    if similar(configuration):
-        return ""
-    words = "equal groups left out" if objective.mixed_only else objective.advantage.words
-    with_kl = " beside a KL" if objective.coefficient else ""
-    return f"no stored run has an advantage like this one{with_kl} ({words})"
+    if objective.rehearsal is not None:
+        return f"no measured run rehearses like this one ({objective.rehearsal.method})"
+    return objective.unpredicted or "no measured run has such a KL"
 
 
-def advice(
-    settings: Mapping[str, Any], trainer: str, configuration: Configuration, version: str | None
-) -> tuple[dict[str, Any], StoredRuns] | None:
-    """The fewest settings with which stored runs retained more of Pass@k than those most like this run.
+def _differences(objective: Objective, row: StoredRuns) -> Iterator[str]:
+    """How a run with this objective differs from a measured one, the most important first."""
+    strength, form = coefficient_of(objective), _method(objective)
+    if form and (form, strength) != (row.own_form, row.strength):
+        yield f"{form} at {strength:g}"
+    if _SCALES.get(objective.advantage.scale or "") != row.scale or objective.advantage.baseline != "mean":
+        yield objective.advantage.words.partition(":")[0]
+    if objective.mixed_only and row.method != "DAPO":
+        yield "groups of equal rewards are left out"
+    reason = objective.unpredicted
+    if reason and not reason.startswith("the advantage is"):
+        yield reason.partition(":")[0]
 
-    The strengths are those of the runs, whose steps and rewards the user's may not have. None where the
-    trainer has no such setting, nothing retained more, or no stored run is like this one.
+
+def retained_more(
+    objective: Objective, retains: Mapping[str, str], changed: Callable[[Sequence[str]], Objective]
+) -> tuple[list[str], StoredRuns] | None:
+    """The settings with which measured runs retained more of Pass@k than those closest to this run.
+
+    Args:
+        objective: The run's.
+        retains: By form of a KL, settings that switch it on; the last is its coefficient, without a value.
+        changed: From settings NAME=VALUE to the objective with them in place.
+
+    Returns:
+        The fewest settings, and the measured runs; None if no such settings are known for this trainer.
     """
-    own, reader = expectation(configuration).nearest, READERS[trainer]
-
-    def like(change: Mapping[str, Any], row: StoredRuns) -> bool:
-        changed = with_change(settings, change, trainer, version)
-        return changed is not None and reader.coefficient in change and row in similar(changed)
-
-    for row in sorted(measured(), key=lambda row: -row.ends[1]) if own else ():
-        if row.model != own[0].model or not row.strength or row.ends[1] < own[0].ends[1] + GAIN:
-            continue
-        for kl_settings in reader.retains:
-            change = {**kl_settings, reader.coefficient: row.strength}
-            if like(change, row):
-                fewest = minimal_change(change, partial(like, row=row))
-                return {name: value for name, value in fewest.items() if settings.get(name) != value}, row
+    own = expectation(objective).nearest
+    if own is None:
+        return None
+    comparable = [row for row in measured() if (row.model, row.scale) == (own.model, own.scale)
+                  and row.form in retains and row.ends[1] >= own.ends[1] + GAIN]  # fmt: skip
+    for row in sorted(comparable, key=lambda row: -row.ends[1]):
+        settings = f"{retains[row.form]}{row.strength:g}".split()
+        better = changed(settings)
+        for setting in settings[:-1]:
+            fewer = [other for other in settings if other != setting]
+            settings = fewer if changed(fewer) == better else settings
+        if kind(better) == row.kl and better.coefficient == row.strength:
+            return settings, row
     return None

@@ -1,50 +1,49 @@
-"""A recipe as `dph predict` reads a run: what explores, and what is rehearsed on the solved prompts."""
+"""A recipe of `dph train` for `dph predict`: its name, its objective, and TRL's settings."""
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from dph_theory.predict import configuration_of
-from dph_theory.predict.configuration import Configuration, RehearsedPrompts
-from dph_theory.predict.run_files import ConfiguredRun
+from dph_theory.losses.objective import Objective, RehearsedPrompts
 
 from .methods import METHODS, setup
 from .objective import DEFAULTS, objective_of
 from .rehearsal import rehearsal_target, rehearses
 from .schema import Recipe, load_recipe
-from .settings import OWN
 
 _KEYS = frozenset({field.name for field in fields(Recipe)} | {"extends", "methods"})
 _TARGETS = {"one": "a pass rate of one", "base": "the base as it is", None: "neither one nor the base"}
 
 
-def recipe_run(path: Path, overrides: Sequence[str] = ()) -> ConfiguredRun | None:
-    """The run of a recipe's file with what it amounts to; None for a file that is none.
+@dataclass(frozen=True)
+class RecipeRun:
+    """The run of a recipe: a name, the objective, and the trainer's settings."""
 
-    Raises ValueError as `load_recipe`, and for a method whose coefficient follows from measured pass rates.
+    name: str
+    objective: Objective
+    settings: Mapping[str, Any]
+
+
+def recipe_run(path: Path, overrides: Sequence[str] = ()) -> RecipeRun | None:
+    """Read a recipe's file; None if the file is no recipe.
+
+    Raises:
+        ValueError: As `load_recipe`, and for a method whose coefficient follows from measured pass rates.
     """
     values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    if not isinstance(values, dict) or not (
-        {"extends", "method", "task"} & set(values) and set(values) <= _KEYS
-    ):
+    is_recipe = (
+        isinstance(values, dict) and {"extends", "method", "task"} & set(values) and set(values) <= _KEYS
+    )
+    if not is_recipe:
         return None
     recipe = load_recipe(path, overrides)
     arguments = {**DEFAULTS, **setup(recipe.method, train=recipe.train).arguments}
-    of_trl = {name: value for name, value in arguments.items() if name not in OWN}
-    where = f"the recipe {recipe.name}, method {recipe.method.name}"
-    return ConfiguredRun(where, (), of_trl, configuration=_configuration(recipe, arguments, of_trl))
-
-
-def _configuration(recipe: Recipe, arguments: dict[str, Any], of_trl: dict[str, Any]) -> Configuration:
-    read, objective = configuration_of(of_trl, "trl"), objective_of(arguments)
-    if objective.term is not None and objective.term != read.objective.term:
-        penalty, kl = f"{objective.coefficient:g} x {objective.term.formula}", str(objective)
-        read = replace(read, penalty=penalty, stationary_kl=kl, selects=objective.term.selects)
-    rehearsal, method = None, METHODS[recipe.method.name]
+    objective = objective_of(arguments)
     if rehearses(arguments):
         target = _TARGETS[rehearsal_target(arguments)]
-        rehearsal = RehearsedPrompts(method.name, float(arguments["eta"]), target)
-    return replace(read, trainer="dph on TRL", objective=objective, rehearsal=rehearsal)
+        rehearsal = RehearsedPrompts(METHODS[recipe.method.name].name, float(arguments["eta"]), target)
+        objective = replace(objective, rehearsal=rehearsal)
+    return RecipeRun(f"{recipe.name}, method {recipe.method.name}", objective, arguments)

@@ -1,19 +1,33 @@
+"""`dph predict` as a user sees it: the answer first, its evidence, and one next command that works."""
+
 import json
+import os
 import shlex
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.shown_text import assert_shown_alike
 
 from dph_cli import main
 from dph_theory.predict import configuration_of
-from dph_theory.predict.interpretation import READERS
+from dph_theory.predict.reading import tables
+from dph_theory.support.record import record
 
+ANSWERS = Path(__file__).parent / "answers"
 ACTOR = "actor_rollout_ref.actor."
 VERL = f"verl {ACTOR}use_kl_loss=true algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8"
+PLAIN, K3 = "use_bias_correction_kl=false", "(k3, coefficient 0.04"
+COUNTS = "--counts examples/counts/base.jsonl"
 
 
 def predict(words, *more):
     return CliRunner().invoke(main, ["predict", *words.split(), *map(str, more)])
+
+
+def in_line(done):
+    """The output without its line breaks."""
+    return " ".join(done.output.replace("\u2502", " ").split())
 
 
 def run(folder, rates, words):
@@ -23,109 +37,134 @@ def run(folder, rates, words):
 
 
 def first(tmp_path, words, rates="[0.3]"):
-    """What is stored of the first prompt."""
+    """The first prompt as it is stored."""
     done = run(tmp_path, rates, f"{words} --json -")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["prediction"]["prompts"][0]
 
 
-def answer(done):
-    """What stands before the tables."""
-    assert done.exit_code == 0, done.output
-    return done.stdout.split("\n\n")[0].splitlines()
-
-
-FALL = "Expect held-out Pass@k to fall at large k: nearest stored run, "
-UNKNOWN = "Held-out Pass@k at large k is not known: "
-ENDS = " on SmolLM2-135M (20 steps): 0.758 to "
+FALL = "Held-out Pass@k will probably fall at large k. In the closest measured run "
+UNKNOWN = "Whether held-out Pass@k falls at large k is not known: "
+ENDS = ", SmolLM2-135M, 20 steps) Pass@256 went from 0.758 to "
+NOT_YOURS = " Those numbers are that run's, not yours."
 
 
 @pytest.mark.parametrize(
-    ("words", "first"),
+    ("words", "opening"),
     [
-        ("trl beta=0.04", f"{FALL}corrected k3 at 0.04{ENDS}0.411 (Pass@256)."),
-        ("trl beta=0.04 use_bias_correction_kl=false", f"{FALL}k3 at 0.04{ENDS}0.435 (Pass@256)."),
-        ("trl beta=0.001", f"{FALL}corrected k3 at 0.04 (yours: 0.001){ENDS}0.411 (Pass@256)."),
-        ("trl beta=0.1", f"{FALL}k2 at 0.1 (yours: corrected k3 at 0.1){ENDS}0.394 (Pass@256)."),
-        ("trl beta=0", f"{FALL}GRPO without a KL{ENDS}0.392 (Pass@256)."),
-        ("trl beta=0 scale_rewards=none", f"{FALL}Dr. GRPO without a KL{ENDS}0.396 (Pass@256)."),
-        ("trl beta=2 use_bias_correction_kl=false",
-         "Expect held-out Pass@k to be retained at large k: nearest stored run, k3 at 1 (yours: 2)"),
-        ("trl beta=0.5 use_bias_correction_kl=false", f"{UNKNOWN}stored runs with smaller and larger"),
-        ("trl beta=5", f"{UNKNOWN}this coefficient is larger than any stored run's"),
-        ("openrlhf", f"{UNKNOWN}no stored run has a KL like this one (k1 in the reward)."),
-        ("verl", f"{UNKNOWN}the advantage is a learned value function"),
-        ("trl beta=0.04 scale_rewards=none", f"{UNKNOWN}no stored run has an advantage like this one"),
-        (f"{VERL} algorithm.filter_groups.enable=true", f"{UNKNOWN}no stored run has an advantage like"),
-        ("trl beta=0.04 kl_estimator=k7", f"{UNKNOWN}it depends on kl_estimator=k7 (not read)."),
+        ("trl beta=0.04", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
+        (f"trl beta=0.04 {PLAIN}", f"{FALL}(k3, coefficient 0.04{ENDS}0.435.{NOT_YOURS} TRL"),
+        ("trl beta=0.001", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your settings "
+         "differ: corrected k3 at 0.001."),
+        ("trl beta=0", f"{FALL}(GRPO without a KL{ENDS}0.392.{NOT_YOURS} TRL"),
+        ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO without a KL{ENDS}0.396."),
+        (f"trl beta=2 {PLAIN}", "Held-out Pass@k will probably be retained at large k. In the "
+         f"closest measured run (k3, coefficient 1{ENDS}0.727.{NOT_YOURS} Your settings differ: k3 at 2."),
+        ("trl beta=0.5 use_bias_correction_kl=false", f"{UNKNOWN}measured runs with smaller and larger"),
+        ("trl beta=5", f"{UNKNOWN}this coefficient is larger than any measured run's"),
+        ("slime", f"{UNKNOWN}the advantage is zero: a group of one has no advantage."),
+        (f"{VERL} {ACTOR}kl_loss_coef=much", f"{UNKNOWN}it depends on the coefficient much."),
     ],
 )  # fmt: skip
-def test_what_becomes_of_pass_at_k_is_said_first_with_the_nearest_stored_run_and_its_distance(words, first):
-    assert " ".join(predict(words).stdout.split()).startswith(first)
-
-
-@pytest.mark.parametrize("words", [*READERS, "trl beta=0.04", "trl beta=0.04 kl_estimator=k7"])
-def test_no_comfort_and_no_empty_answer(words):
-    out = " ".join(predict(words).stdout.split())
-    comforts = ("converges to", "in the base's proportions", "give the missing values", "To retain correct")
-    assert [words for words in comforts if words in out] == []
+def test_the_course_of_pass_at_k_is_said_first_with_the_closest_measured_run(words, opening):
+    assert in_line(predict(words)).startswith(opening)
 
 
 @pytest.mark.parametrize(
-    ("words", "what_stays"),
+    ("words", "run", "difference"),
     [
-        ("scale_rewards=none", "TRL 1.16: without a KL, sampling noise decides which correct answer stays."),
-        ("num_generations=2", "TRL 1.16: without a KL, sampling noise decides which correct answer stays."),
-        ("", "dividing by the std (groups of 8) retains two strategies for different prompts only if "
-         "neither solves 1.43 times as many."),
-        ("num_generations=64", "(groups of 64) retains two strategies for different prompts only if neither "
-         "solves 4 times as many."),
+        ("trl beta=0 scale_rewards=batch", "(GRPO without a KL", "divided by the whole batch's std"),
+        (f"{VERL} algorithm.filter_groups.enable=true", K3, "groups of equal rewards are left out"),
+        (f"{VERL} {ACTOR}entropy_coeff=0.01", "(k3, coefficient 0.04", "entropy bonus 0.01"),
+        ("openrlhf algo.kl.init_coef=0.01 algo.advantage.estimator=dr_grpo rollout.n_samples_per_prompt=8",
+         "(corrected k3, coefficient 0.04", "k1 in the reward at 0.01"),
+        (f"{VERL} reward_model.overlong_buffer.enable=true", K3, "overlong_buffer.enable=true"),
+        ("nemo-rl loss_fn.reference_policy_kl_type=k2 loss_fn.reference_policy_kl_penalty=0.001",
+         "(GRPO without a KL", "at 0.001"),
     ],
 )  # fmt: skip
-def test_without_a_kl_what_stays_depends_on_what_the_advantage_is_divided_by(words, what_stays):
-    assert what_stays in " ".join(predict(f"trl beta=0 {words}").stdout.split())
-
-
-def test_prompts_by_themselves_come_second_and_say_what_they_leave_out(tmp_path):
-    words = "trl beta=0.5 --step 0.2 --steps 100"
-    lines = answer(run(tmp_path, '{"sum": 0.25, "product": 0.1}', words))
-    rows = [line.split() for line in lines]
-    assert ["Pass@1", "0.175", "0.709", "0.934"] in rows
-    assert ["Pass@8", "0.735", "not", "less", "not", "less"] in rows
-    assert "Left out: what training on one prompt does to another, by which Pass@k falls." in lines
-    assert any(line.startswith("99% there: half the prompts after 896, all after") for line in lines)
+def test_settings_that_people_run_have_a_direction_and_the_difference_to_the_measured_run(
+    words, run, difference
+):
+    answer = in_line(predict(words))
+    assert answer.startswith(f"{FALL}{run}")
+    assert difference in answer.partition("Your settings differ: ")[2].partition(" Advantage: ")[0]
 
 
 @pytest.mark.parametrize(
-    ("words", "next_command"),
+    ("words", "strategies"),
     [
-        ("trl", "dph transfer --help  # measures your prompts; then add --transfer"),
-        ("trl beta=0.04 kl_estimator=k7", "dph predict trl beta=0.04"),
-        ("trl kl_coef=0.1", "dph predict trl beta=0.1  # TRL calls it beta"),
-        ("verl kl_coef=0.1", "dph predict verl algorithm.kl_ctrl.kl_coef=0.1"),
-        ("trl bta=0.04", "dph predict trl beta=0.04"),
+        (
+            "prime-rl orchestrator.algo.type=max_rl orchestrator.group_size=8",
+            "a mixture of strategies survives",
+        ),
+        ("trl beta=0 scale_rewards=none", "one strategy survives"),
+        ("trl beta=0.04 scale_rewards=none", ""),
+        ("trl beta=0", ""),
     ],
 )
-def test_the_next_command_stands_last_and_works_as_printed(words, next_command):
-    assert predict(words).stdout.splitlines()[-1] == f"Next: {next_command}"
+def test_without_a_kl_the_divisor_of_the_advantage_decides_how_many_strategies_stay(words, strategies):
+    answer = in_line(predict(words))
+    assert strategies in answer
+    assert ("Shared strategies: " in answer) is bool(strategies)
+    assert "solves" not in answer
+
+
+def test_prompts_by_themselves_say_that_interference_is_not_included(tmp_path):
+    done = run(tmp_path, '{"sum": 0.25, "product": 0.1}', "trl beta=0.5 --step 0.2 --steps 100")
+    rows = [line.split() for line in done.output.splitlines()]
+    assert ["Pass@1", "0.175", "0.709", "0.934"] in rows
+    assert ["Pass@8", "0.735", "not", "less", "not", "less"] in rows
+    assert "Interference between prompts, the usual cause of a falling Pass@k, is not included." in in_line(
+        done
+    )
+    assert any(" ".join(row).startswith("99% there: half the prompts after 896, all after") for row in rows)
+
+
+COMMANDS = [
+    ("trl beta=0", "dph predict trl use_bias_correction_kl=false beta=1"),
+    ("trl bta=0.04", "dph predict trl beta=0.04"),
+    (f"trl beta=1 {PLAIN}", "dph transfer --help  # measures your prompts; then add --transfer"),
+    (f"{VERL} {ACTOR}kl_loss_coeff=0.1", f"dph predict {VERL} {ACTOR}kl_loss_coef=0.1"),
+    (f"trl beta=0 {COUNTS}", "dph predict trl use_bias_correction_kl=false beta=1"),
+    ("slime n-samples-per-prompt=8",
+     "dph predict slime n-samples-per-prompt=8 use-kl-loss=true kl-loss-type=k3 kl-loss-coef=1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "command"), COMMANDS)
+def test_the_next_command_stands_last_and_works_as_printed(words, command):
+    assert predict(words).stdout.splitlines()[-1] == f"Next: {command}"
+
+
+@pytest.mark.parametrize(
+    "words", [*(words for words, _ in COMMANDS), *tables(), f"skyrl trainer.x=1 {COUNTS}"]
+)
+def test_every_next_command_has_options_that_the_command_takes(words):
+    next_command = predict(words).stdout.splitlines()[-1].removeprefix("Next: ")
     dph, *arguments = shlex.split(next_command, comments=True)
-    assert (dph, CliRunner().invoke(main, arguments).exit_code) == ("dph", 0)
+    done = CliRunner().invoke(main, arguments)
+    assert (dph, done.exit_code) == ("dph", 0), done.output
+    assert "resolve" not in predict(words).output
 
 
-def test_what_was_run_is_not_the_next_command(tmp_path):
-    """Where a reason lies in a file that is not at hand, --all names it, and there is no more to see."""
-    (tmp_path / "a.yaml").write_text("defaults: [other]\nnum_generations: 8\nscale_rewards: none\nbeta: 0\n")
-    for more in ("", " --all"):
-        output = predict(f"{tmp_path / 'a.yaml'}{more}").output
-        assert output.count("a.yaml --all") == (more == "")
+def test_a_doubt_is_decided_by_the_next_command_with_the_user_s_own_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my run.sh").write_text(
+        f"python3 -m verl.trainer.main_ppo {VERL.partition(' ')[2]} {ACTOR}kl_loss_coef=$KL\n"
+    )
+    done = CliRunner().invoke(main, ["predict", "my run.sh"])
+    assert f"{ACTOR}kl_loss_coef=0.001  # or your value" in done.output.splitlines()[-1]
+    decided = shlex.split(done.output.splitlines()[-1].removeprefix("Next: dph "), comments=True)
+    assert decided[1] == "my run.sh"
+    assert CliRunner().invoke(main, decided).output.startswith("Held-out Pass@k will probably fall")
 
 
 def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
-    counts = "--counts examples/counts/base.jsonl"
     for k, passed in ((8, "0.868"), (32, "0.994")):
-        rows = [line.split() for line in predict(f"trl beta=0 {counts} --k {k}").output.splitlines()]
+        rows = [line.split() for line in predict(f"trl beta=0 {COUNTS} --k {k}").output.splitlines()]
         assert [row[1] for row in rows if row[:1] == [f"Pass@{k}"]] == [passed]
-    refused = predict(f"trl beta=0 {counts} --k 64").output
+    refused = predict(f"trl beta=0 {COUNTS} --k 64").output
     assert "Pass@64 needs 64 answers a prompt: the fewest here are 32" in refused
 
 
@@ -135,11 +174,17 @@ def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
         ("trl beta=0", "no gradient"),
         ("trl beta=0.04", "the KL acts alone"),
         (f"{VERL} algorithm.filter_groups.enable=true", "left out"),
+        ("verl algorithm.adv_estimator=reinforce_plus_plus actor_rollout_ref.rollout.n=8",
+         "with a gradient: their mean is not subtracted"),
     ],
-)
-def test_groups_of_equal_rewards_are_counted_now_and_in_the_end_and_named_by_gradient(words, gradient):
-    out = predict(f"{words} --counts examples/counts/base.jsonl").output
-    assert f"Groups of 8 with equal rewards ({gradient}): 0.251 now, 1.000 in the end." in out
+)  # fmt: skip
+def test_groups_of_equal_rewards_are_counted_and_named_by_their_gradient(words, gradient):
+    out = predict(f"{words} {COUNTS}").output
+    assert f"Groups of 8 with equal rewards ({gradient}): 0.251 now, 1.000 in the end." in in_line_of(out)
+
+
+def in_line_of(text):
+    return " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -147,28 +192,20 @@ def test_groups_of_equal_rewards_are_counted_now_and_in_the_end_and_named_by_gra
     [
         ("trl beta=0", "GRPO without a KL 0.392 0.618 use_bias_correction_kl=false beta=1 0.727 0.306"),
         ("trl beta=0 --trainer-version 0.18", "GRPO without a KL 0.392 0.618 beta=1 0.727 0.306"),
-        ("trl beta=0.3 use_bias_correction_kl=false", "k3 at 0.3 0.648 0.479 beta=1 0.727 0.306"),
-        ("trl beta=0 top_p=0.9", "use_bias_correction_kl=false beta=1 0.727 0.306"),
-        ("slime", "--use-kl-loss --kl-loss-type k3 --kl-loss-coef 1 0.727 0.306"),
+        ("trl beta=0.3 use_bias_correction_kl=false", "k3, coefficient 0.3 0.648 0.479 beta=1 0.727 0.306"),
+        ("slime n-samples-per-prompt=8", "--use-kl-loss=true --kl-loss-type=k3 --kl-loss-coef=1 0.727 0.306"),
         ("trl beta=1 use_bias_correction_kl=false", None),
-        ("prime-rl", None),
+        ("prime-rl orchestrator.group_size=8", None),
         ("areal", None),
     ],
 )
-def test_advice_is_what_retained_most_in_the_largest_model_s_runs(words, advice):
-    out = " ".join(predict(words).output.split())
-    assert ("setting held-out Pass@256 trained Pass@1" in out) is (advice is not None)
+def test_advice_is_the_settings_that_retained_most_in_measured_runs(words, advice):
+    out = in_line(predict(words))
+    assert ("What retained more in measured runs" in out) is (advice is not None)
     assert advice is None or advice in out
 
 
-def test_what_a_kl_in_the_reward_retains_was_not_measured_and_nothing_is_said_to_retain_more():
-    words = "openrlhf algo.advantage.estimator=rloo rollout.n_samples_per_prompt=8 algo.kl.init_coef=0.1"
-    out = predict(f"{words} --counts examples/counts/base.jsonl").output
-    assert "no stored run has a KL like this one (k1 in the reward)" in " ".join(out.split())
-    assert "setting  " not in out
-
-
-def test_no_number_of_steps_is_told_without_a_step_s_size_and_the_settings_tell_how_many(tmp_path):
+def test_steps_are_those_of_the_settings_and_need_the_size_of_a_step(tmp_path):
     assert "99% there" not in run(tmp_path, "[0.3]", "trl beta=0.5").output
     assert "after 50 steps" in run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=50 --step 0.2").output
     endless = run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=-1 --step 0.2").output
@@ -178,60 +215,77 @@ def test_no_number_of_steps_is_told_without_a_step_s_size_and_the_settings_tell_
 @pytest.mark.parametrize(
     "words",
     [
-        *READERS,
+        *tables(),
         f"{VERL} algorithm.kl_ctrl.kl_coef=0 {ACTOR}clip_ratio_low=0.2 algorithm.filter_groups.enable=true "
-        "made_up_key=1 another_one=2 third_one=3",
+        "algorithm.use_pf_ppo=true my_sft_loss=1 another_reward=2 third_one=3",
         "trl beta=0.04 use_bias_correction_kl=false top_p=0.5 delta=3",
-        "areal actor.kl_ctl=0",
         "TRL beta=0 num_generations=4 --step 0.1 --steps 1000",
+        *(str(path) for path in sorted(ANSWERS.glob("*.*")) if path.suffix != ".txt"),
     ],
 )
-def test_an_answer_has_few_lines_of_eighty_columns_and_ends_with_the_next_command(tmp_path, words):
-    assert len(predict(words).stdout.splitlines()) <= 13
-    done = run(tmp_path, "[0.25, 0.5]", words)
-    lines = done.stdout.splitlines()
-    assert len(lines) <= 17
-    assert max(map(len, lines[:-1])) <= 80
-    assert lines[-1].startswith("Next: dph ")
+def test_an_answer_has_at_most_twenty_lines_of_eighty_columns(tmp_path, words):
+    for lines in (predict(words).stdout.splitlines() if "--step" not in words else [],
+                  run(tmp_path, "[0.25, 0.5]", words).stdout.splitlines()):  # fmt: skip
+        assert len(lines) <= 20
+        assert not lines or max(map(len, lines[:-1])) <= 80
+        assert not lines or lines[-1].startswith("Next: dph ")
     details = run(tmp_path, "[0.25, 0.5]", f"{words} --all").stdout.splitlines()
     assert max(len(line) for line in details if not line.startswith("Next: ")) <= 80
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ANSWERS.glob("*.*") if path.suffix != ".txt"))
+def test_the_answers_of_typical_files_are_the_stored_ones(name, monkeypatch):
+    monkeypatch.chdir(ANSWERS)
+    shown, stored = predict(name).output, ANSWERS / f"{name}.txt"
+    if os.environ.get("UPDATE_TRANSCRIPTS"):
+        stored.write_text(f"$ dph predict {name}\n{shown}")
+    assert_shown_alike(f"$ dph predict {name}\n{shown}", stored.read_text(), "UPDATE_TRANSCRIPTS=1 renews it")
 
 
 def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_their_keys(tmp_path):
     (tmp_path / "run.yaml").write_text("beta: 0.04\nuse_bias_correction_kl: false\nnum_generations: 8\n")
     settings = {"beta": 0.04, "use_bias_correction_kl": False}
-    wanted = configuration_of(settings, "trl", version="1.16").to_dict()
-    nearest = {"model": "SmolLM2-135M", "form": "k3", "strength": 0.04, "steps": 20}
+    wanted = configuration_of(settings, "trl").to_dict()
     for words in ("Trl beta=0.04", f"{tmp_path / 'run.yaml'}"):
         done = predict(f"{words} use_bias_correction_kl=false --json {tmp_path / 'found.json'}")
         assert "forward KL per token" in done.output
         stored = json.loads((tmp_path / "found.json").read_text())
         expected = stored.pop("expected")
-        assert stored == wanted
-        assert expected["course"] == "to fall"
-        assert expected["nearest"][0].items() >= nearest.items()
+        assert {name for name in wanted if json.loads(json.dumps(wanted[name])) != stored[name]} <= {"read"}
+        assert expected["course"] == "fall"
+        nearest = {"model": "SmolLM2-135M", "form": "k3", "strength": 0.04, "steps": 20}
+        assert expected["nearest"].items() >= nearest.items()
 
 
-FORWARD, NONE = "trl beta=0.1 use_bias_correction_kl=false", "No pass rates: "
-LIKELIEST = "takes all where one token makes an answer; where answers share tokens another may"
+def test_an_override_stands_in_place_of_what_a_file_gives(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "from trl import GRPOConfig\nGRPOConfig(beta=args.beta, num_generations=8)\n"
+    )
+    out = predict(f"{tmp_path / 'a.py'} beta=0.1").output
+    assert "coefficient 0.1" in out
+    assert "Not certain" not in out
 
 
 @pytest.mark.parametrize(
-    ("rates", "words", "told"),
+    ("rates", "words", "answer"),
     [
-        ("[0.3]", FORWARD, ["only correct answers, not in the"]),
-        ("", "trl beta=0.04 temperature=0.7", ["Changed by temperature=0.7: how, with --all."]),
-        ("[0.25]", "areal", ["no ref is set"]),
-        ("[0.25]", "openrlhf algo.advantage.estimator=reinforce", [NONE + "the KL is std-normalised along"]),
-        ("[0.25, 1.0]", "trl beta=0.01", [
-            "> 0.999", "1 prompts had only incorrect or only correct"]),
-        ("[0.3]", "trl beta=0", [LIKELIEST, "TRL logs no kl at beta = 0", "starts at 0"]),
+        ("[0.3]", "trl beta=0.04 top_p=0.9", "No pass rates of single prompts: not known is top_p 0.9"),
+        (
+            "[0.25]",
+            "areal",
+            "not known is log pi alone in the reward, an entropy bonus, since no ref is set.",
+        ),
+        (
+            "[0.25]",
+            "nemo-rl",
+            "not known is the advantage is the mean of the group's other answers subtracted",
+        ),
+        ("", "trl beta=0.04 temperature=0.7", "sampled at temperature 0.7"),
+        ("[0.25, 1.0]", "trl beta=0.01", "> 0.999"),
     ],
-)  # fmt: skip
-def test_what_a_user_is_told(tmp_path, rates, words, told):
-    out = run(tmp_path, rates, f"{words} --all").output
-    assert [each for each in told if each not in " ".join(out.replace("\u2502", " ").split())] == []
-    assert ("base now" in out) is (bool(rates) and words.startswith("trl"))
+)
+def test_where_no_pass_rates_are_known_the_smallest_part_is_named(tmp_path, rates, words, answer):
+    assert answer in in_line(run(tmp_path, rates, words))
 
 
 def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_compare(tmp_path):
@@ -240,8 +294,7 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_compare(tmp_p
     log.write_text(
         '{"task": "a", "solved": [true, false, false, false]}\n{"task": "b", "solved": [true, false]}\n'
     )
-    refused = predict(f"trl beta=0 --counts {log}")
-    assert "add --id task" in " ".join(refused.output.split())
+    assert "add --id task" in in_line(predict(f"trl beta=0 --counts {log}"))
     for counts in (path, f"{log} --id task"):
         done = predict(f"trl beta=0 --counts {counts} --json -")
         assert [p["base_rate"] for p in json.loads(done.stdout)["prediction"]["prompts"]] == [0.25, 0.5]
@@ -256,18 +309,11 @@ def test_a_verifier_that_errs_slows_the_way(tmp_path):
     assert slow > 1.5 * first(tmp_path, off)["time"]
 
 
-def test_a_length_of_training_tells_the_rate_on_the_way_and_a_learning_rate_scales_the_step(tmp_path):
+def test_a_length_of_training_gives_the_rate_on_the_way(tmp_path):
     words = "trl beta=0.5 scale_rewards=none"
     short = first(tmp_path, f"{words} --step 0.2 --steps 10")
     long = first(tmp_path, f"{words} --step 0.2 --steps 100000")
-    scaled = first(tmp_path, f"{words} --step 0.4 --learning-rate 1e-6 2e-6 --steps 10")
     assert 0.3 < short["on_the_way"] < long["on_the_way"] == pytest.approx(long["pass_rate"], abs=1e-6)
-    assert scaled == short
-
-
-def test_why_nothing_is_known_is_said_once(tmp_path):
-    out = " ".join(run(tmp_path, "[0.3]", "nemo-rl").output.split())
-    assert out.count("divided by their std: no objective is known") == 1
 
 
 @pytest.mark.parametrize(
@@ -281,13 +327,12 @@ def test_why_nothing_is_known_is_said_once(tmp_path):
         ("[0.5, NaN]", "trl beta=0", "base_rates=nan"),
         ("[1.5]", "nemo-rl", "base_rates=1.5"),
         ("[0.5]", "trl beta=0.5 --json absent/found.json", "does not exist"),
-        ("[0.5]", "trl beta=0.5 --steps 10", "need --step"),
-        ("[0.5]", "trl beta=0.5 --learning-rate 1 2", "need --step"),
+        ("[0.5]", "trl beta=0.5 --steps 10", "--steps needs --step"),
         ("[0.5]", "trl beta=0.5 --false-positive 0.1", "scale='std' is not allowed"),
         ("[0.5]", "trll", "is trl meant?"),
-        ('{"beta": 0.1}', "rates.json --trainer none", "trl, verl, slime, openrlhf, nemo-rl"),
-        ("[0.5]", "rates.json", "a file of settings"),
-        ("[0.5]", "absent/run.yaml", "there is no file absent/run.yaml"),
+        ('{"beta": 0.1}', "rates.json --trainer none", "trl, "),
+        ("[0.5]", "rates.json", "no trainer known here"),
+        ("[0.5]", "absent/run.yaml", "there is no such file"),
         ("[0.5]", "trl beta 0.1", "setting='beta' is not allowed: NAME=VALUE"),
         ("[0.5]", "trl beta=0.5 num_generations=99999999999", "group_size=99999999999"),
     ],
@@ -296,23 +341,31 @@ def test_wrong_usage_is_named(tmp_path, monkeypatch, rates, words, message):
     monkeypatch.chdir(tmp_path)
     done = run(tmp_path, rates, words)
     assert done.exit_code == 2, done.output
-    assert message in " ".join(done.output.replace("\u2502", " ").split())
+    assert message in in_line(done)
     assert "Traceback" not in done.output
 
 
-@pytest.mark.parametrize(
-    ("settings", "answer"),
-    [
-        ("beta: 0.04\n", "Expect held-out Pass@k to fall at large k"),
-        ("beta: 0.04\nimportance_sampling_level: sequence\n", "Held-out Pass@k at large k is not known"),
-    ],
-)
-def test_where_all_versions_lead_to_one_answer_it_is_given(tmp_path, settings, answer):
-    path = tmp_path / "grpo.yaml"
-    path.write_text(f"{settings}num_generations: 8\nloss_type: dapo\n")
-    done = predict(str(path))
-    assert done.output.startswith(answer)
-    words = " ".join(done.output.split())
-    assert "the version: forward KL per token at 0.04 before TRL 1.10" in words
-    assert words.endswith("--trainer-version 1.10 # or yours")
-    assert done.exit_code == 1
+def test_two_versions_with_one_course_share_an_answer_and_others_are_named(tmp_path):
+    (tmp_path / "run.yaml").write_text("num_generations: 8\nscale_rewards: none\nbeta: 0.04\n")
+    done = predict(str(tmp_path / "run.yaml"))
+    assert done.output.startswith("Held-out Pass@k will probably fall")
+    assert "Before 1.10: k3 in the loss, coefficient 0.04: forward KL per token." in in_line(done)
+    (tmp_path / "run.yaml").write_text("num_generations: 8\nscale_rewards: group\nbeta: 1\n")
+    done = predict(str(tmp_path / "run.yaml"))
+    assert in_line(done).startswith("Held-out Pass@k at large k depends: TRL 1.16: ")
+
+
+def test_a_recipe_with_the_counts_of_a_run_of_several_sets_asks_for_the_set(tmp_path):
+    prompt = {"id": "q1", "correct": [1, 0, 1, 1], "styles": ["a", "b", None, "a"]}
+    prompt |= {"log_pi": [-1.0] * 4, "log_ref": [-2.0] * 4}
+    results = {"sets": {name: {"prompts": [prompt]} for name in ("train", "test")}}
+    stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
+    (tmp_path / "evaluation.json").write_text(json.dumps(stored))
+    (tmp_path / "own.yaml").write_text("extends: tiny-sql.yaml\nmethod: {name: GRPO-KL}\n")
+    words = f"{tmp_path / 'own.yaml'} --counts {tmp_path / 'evaluation.json'}"
+    asked = in_line(predict(words))
+    assert "add --set, one of train, test" in asked
+    assert "None" not in asked
+    done = predict(f"{words} --set test")
+    assert done.exit_code == 0, done.output
+    assert ["Pass@1", "0.750"] in [line.split()[:2] for line in done.output.splitlines()]

@@ -6,8 +6,7 @@ import pytest
 from support.small_comparison import small_comparison
 
 from dph_theory.audit import audit_advantage
-from dph_theory.predict import predict
-from dph_theory.predict.interpretation import configuration_of
+from dph_theory.predict import configuration_of, predict
 from dph_theory.support.notebook import Shown
 
 

@@ -8,7 +8,7 @@ from trl import GRPOConfig, GRPOTrainer
 from dph_theory.audit import audit, audit_advantage
 from dph_theory.losses.kl_terms import KL_TERMS
 from dph_theory.losses.policy_losses import POLICY_LOSSES
-from dph_theory.predict.interpretation import configuration_of
+from dph_theory.predict import configuration_of
 from full_scale.audit.live_audit import (
     audit_file,
     audit_settings,
@@ -173,11 +173,12 @@ def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_not
         assert words in report.verdict
 
 
-def test_the_installed_defaults_are_all_read_or_harmless(tmp_path):
+def test_the_installed_defaults_change_nothing_that_is_read(tmp_path):
     config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False)
     configuration = configuration_of(config)
     objective = configuration.objective
-    assert (configuration.not_read, objective.group_size, objective.updates) == ((), 8, 1)
+    assert configuration.suspicious == configuration.changes == configuration.doubts == ()
+    assert (objective.group_size, objective.updates, objective.unpredicted) == (8, 1, "")
 
 
 def drawn():

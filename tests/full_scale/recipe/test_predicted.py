@@ -7,9 +7,9 @@ from dph_cli import main
 from full_scale.recipe.predicted import recipe_run
 
 RECIPES = [
-    ("name: DPH-F", ("DPH-F", 0.05, "a pass rate of one"), "none: no KL to the base"),
-    ("name: DPH-JS, eta: 3", ("DPH-JS", 3.0, "the base as it is"), "none: no KL to the base"),
-    ("name: DPH-F, gauge: normalised", ("DPH-F", 0.05, "the base as it is"), "none: no KL to the base"),
+    ("name: DPH-F", ("DPH-F", 0.05, "a pass rate of one"), "none, there is no KL penalty"),
+    ("name: DPH-JS, eta: 3", ("DPH-JS", 3.0, "the base as it is"), "none, there is no KL penalty"),
+    ("name: DPH-F, gauge: normalised", ("DPH-F", 0.05, "the base as it is"), "none, there is no KL penalty"),
     ("name: GRPO-KL", None, "forward KL per token"),
     ("name: KL-control-sequence, beta: 0.1", None, "reverse KL of the whole answer"),
 ]
@@ -30,10 +30,10 @@ def written(folder, text):
 @pytest.mark.parametrize(("method", "rehearsal", "kl"), RECIPES)
 def test_a_recipe_is_read_with_what_it_rehearses(tmp_path, method, rehearsal, kl):
     run = recipe_run(written(tmp_path, f"extends: tiny-sql.yaml\nmethod: {{{method}}}\n"))
-    read = run.configuration.rehearsal
+    read = run.objective.rehearsal
     assert (read and (read.method, read.eta, read.target)) == rehearsal
-    assert run.configuration.stationary_kl.startswith(kl)
-    assert run.configuration.objective.group_size == 8
+    assert str(run.objective).startswith(kl)
+    assert run.objective.group_size == 8
 
 
 @pytest.mark.parametrize("text", OTHERS)
@@ -46,12 +46,12 @@ def test_the_command_names_the_stored_run_and_both_sets_of_prompts(tmp_path):
     answer = CliRunner().invoke(main, ["predict", path])
     assert answer.exit_code == 0, answer.output
     words = " ".join(answer.output.split())
-    assert "nearest stored run, DPH-F at 0.05 on SmolLM2-135M (20 steps): 0.758 to 0.406" in words
+    assert "(DPH-F, coefficient 0.05, SmolLM2-135M, 20 steps) Pass@256 went from 0.758 to 0.406" in words
     assert "Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one" in words
     for changes, stored in (
-        (["method.name=GRPO"], "GRPO without a KL on SmolLM2-135M"),
-        (["method.name=DPH-JS", "method.eta=3"], "DPH-JS at 1 (yours: 3) on SmolLM2-135M"),
-        (["method.name=DPH-alpha", "method.eta=0.05"], "DPH-alpha at 0.05 on SmolLM2-135M"),
+        (["method.name=GRPO"], "(GRPO without a KL, SmolLM2-135M"),
+        (["method.name=DPH-JS", "method.eta=3"], "Your settings differ: DPH-JS at 3."),
+        (["method.name=DPH-alpha", "method.eta=0.05"], "(DPH-alpha, coefficient 0.05, SmolLM2-135M"),
     ):
         other = CliRunner().invoke(main, ["predict", path, *changes]).output
         assert stored in " ".join(other.split())

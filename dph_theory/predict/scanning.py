@@ -1,0 +1,298 @@
+"""From a file to the settings in it, each with its line.
+
+Nothing is run and no language is parsed in full. A variable is followed to the values that the file assigns;
+where the file does not give a value, the value stays unresolved. Files that a script calls, or that
+`defaults` names, are read below the file's own settings.
+"""
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .python_files import code_of
+from .values import Settings, Stated, Unresolved, arithmetic, collected, scalar
+
+_FILES = ("defaults", "calls")
+"""Names under which the readers below give other files."""
+
+
+@dataclass(frozen=True)
+class ScannedFile:
+    """The settings in a file, by plain name, and the file's text."""
+
+    settings: Settings
+    text: str
+
+
+def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
+    """Read the settings of a file.
+
+    Args:
+        path: A file of YAML, JSON, TOML, Python, a notebook, or a script of any other kind.
+        above: Files that led to this one; their settings come before.
+
+    Returns:
+        The settings by plain name, each with all values that the file gives, and the text.
+
+    Raises:
+        ValueError: If the file is YAML, JSON or a notebook that cannot be parsed.
+    """
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    try:
+        pairs = [*_pairs(path.suffix, text)]
+    except (yaml.YAMLError, json.JSONDecodeError, KeyError) as error:
+        raise ValueError(f"{path}: cannot be parsed as {path.suffix[1:]} ({error})") from error
+    if above:
+        pairs = [(name, replace(one, where=f"{path.name}:{one.where}")) for name, one in pairs]
+    settings: Settings = {}
+    for name, one in pairs:
+        if name in _FILES:
+            settings |= _other_file(path, name, one, (*above, path))
+    settings |= collected((name, one) for name, one in pairs if name not in _FILES)
+    if not above:
+        settings = {name: [_interpolated(one, settings) for one in ones] for name, ones in settings.items()}
+    return ScannedFile(settings, text)
+
+
+def _pairs(suffix: str, text: str) -> Iterable[tuple[str, Stated]]:
+    if suffix in (".yaml", ".yml", ".json"):
+        return _yaml(text)
+    if suffix == ".toml":
+        return _toml(text)
+    if suffix in (".py", ".ipynb"):
+        return _python(text, notebook=suffix == ".ipynb")
+    return _script(text)
+
+
+def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> Settings:
+    """The settings of a file that this one names; an unresolved setting where it is not there."""
+    name = re.sub(r"^\$\{?\w+\}?/", "", str(one.value))
+    folders = [path.parent] if kind == "defaults" else path.parents
+    places = [folder / f"{name}{ending}" for folder in folders for ending in ("", path.suffix)]
+    file = next((place for place in places if place.is_file()), None)
+    if file is not None and file not in above:
+        return scan(file, above).settings
+    return {} if name == "_self_" else {f"settings of {name}": [replace(one, value=Unresolved(name))]}
+
+
+def _yaml(text: str) -> Iterator[tuple[str, Stated]]:
+    """The leaves of the first document of YAML or JSON; W&B keeps a setting's value under `value`."""
+    root = next(iter(yaml.compose_all(text.expandtabs(), Loader=yaml.SafeLoader)), None)
+    leaves = list(_leaves(root, "")) if root else []
+    stems = {name.partition(".value")[0] for name, _ in leaves if re.match(r"[\w-]+\.value(\.|$)", name)}
+    for name, one in leaves:
+        stem, _, field = name.partition(".")
+        if stem not in stems:
+            yield name, one
+        elif field != "desc":
+            yield f"{stem}.{field.removeprefix('value').lstrip('.')}".rstrip("."), one
+
+
+def _leaves(node: yaml.Node, name: str, conditional: bool = False) -> Iterator[tuple[str, Stated]]:
+    """The leaves under a node; those of a merged anchor stand below the node's own."""
+    if isinstance(node, yaml.MappingNode):
+        own = [
+            leaf
+            for key, inner in node.value
+            if key.value != "<<"
+            for leaf in _leaves(inner, f"{name}.{key.value}".lstrip("."), conditional)
+        ]
+        merged = [leaf for key, inner in node.value if key.value == "<<" for leaf in _merged(inner, name)]
+        yield from own
+        yield from (leaf for leaf in merged if leaf[0] not in {name for name, _ in own})
+    elif isinstance(node, yaml.SequenceNode) and (name == "defaults" or _holds_mappings(node)):
+        for inner in node.value:
+            yield from _leaves(inner, name, len(node.value) > 1)
+    else:
+        is_list = isinstance(node, yaml.SequenceNode)
+        text = " ".join(str(inner.value) for inner in node.value) if is_list else node.value
+        yield name, Stated(scalar(text), str(node.start_mark.line + 1), conditional)
+
+
+def _merged(node: yaml.Node, name: str) -> Iterator[tuple[str, Stated]]:
+    for inner in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+        yield from _leaves(inner, name)
+
+
+def _holds_mappings(node: yaml.SequenceNode) -> bool:
+    return bool(node.value) and isinstance(node.value[0], yaml.MappingNode)
+
+
+def _interpolated(one: Stated, settings: Settings) -> Stated:
+    """Follow ${a.b} to the value of a.b."""
+    match = re.fullmatch(r"\$\{([\w.]+)\}", str(one.value))
+    named = settings.get(match[1], []) if match else []
+    if len(named) == 1 and named[0].value != one.value:
+        return replace(_interpolated(named[0], settings), conditional=one.conditional)
+    return replace(one, value=Unresolved(one.value)) if "${" in str(one.value) else one
+
+
+def _toml(text: str) -> Iterator[tuple[str, Stated]]:
+    """The leaves of TOML; a setting that only some of several [[tables]] have is conditional."""
+    tables: dict[str, int] = {}
+    pairs: list[tuple[str, Stated]] = []
+    prefix = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line):
+            prefix = f"{header[2]}."
+            tables[prefix] = tables.get(prefix, 0) + (header[1] == "[[")
+        elif re.match(r"\s*[\w.\-\"]+\s*=", line):
+            pairs += [(prefix + name, Stated(value, str(number))) for name, value in _toml_line(line)]
+    times = Counter(name for name, _ in pairs)
+    for name, one in pairs:
+        repeats = max((count for table, count in tables.items() if name.startswith(table)), default=0)
+        yield name, replace(one, conditional=times[name] < repeats)
+
+
+def _toml_line(line: str) -> Iterator[tuple[str, Any]]:
+    try:
+        return _flat(tomllib.loads(line))
+    except tomllib.TOMLDecodeError:  # The first line of a value of several lines.
+        return iter([(line.partition("=")[0].strip(), Unresolved("[...]"))])
+
+
+def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        nested = _flat(value) if isinstance(value, dict) and value else [("", value)]
+        yield from ((f"{name}.{inner}".rstrip("."), leaf) for inner, leaf in nested)
+
+
+def _python(text: str, *, notebook: bool) -> Iterator[tuple[str, Stated]]:
+    """Arguments of calls, and the options in texts such as the command of a docstring."""
+    for code in code_of(text, notebook=notebook):
+        yield from code.settings()
+        for options in code.texts():
+            yield from ((name, replace(one, where=code.where + one.where)) for name, one in _script(options))
+
+
+_WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*|[^{}]*\$\{[^{}]*\}[^{}]*))?\})")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)|[\"']?\$\{(\w+):?=(.*)\}[\"']?", re.S)
+_OPTION = re.compile(r"(--[A-Za-z][\w.\-]*)(?:=(.*))?|(\+*[A-Za-z_][\w\-]*(?:[./][\w\-]+)+)=(.*)", re.S)
+_NO_VALUE = re.compile(r"--|[&|;<>)#]|\+*[\w.]+=|\"?\$(?:\{?\w+\[|[@*])")
+_OPENS, _CLOSES, _BEGINS = (
+    ("if", "for", "while", "until", "case"),
+    ("fi", "done", "esac"),
+    ("then", "do", "else"),
+)
+
+
+@dataclass(frozen=True)
+class _ScriptLine:
+    """The words of a line of shell, its number, and in how many branches each word stands."""
+
+    words: list[str]
+    number: int
+    depths: list[int]
+
+    def branches(self, place: int) -> int:
+        """The branches around a word, with those that && and || open."""
+        return self.depths[place] + bool({"&&", "||"} & {*self.words[:place]})
+
+
+def _script(text: str) -> Iterator[tuple[str, Stated]]:
+    """--name value, --name=value and a.b=value wherever they stand, and the files that are called.
+
+    A setting is conditional if it stands deeper in branches than most, or after && or ||.
+    """
+    lines = [*_script_lines(text)]
+    assigned = collected(
+        ((match[1] or match[3]), Stated((match[2] or match[4] or "").strip("\"'"), str(line.number),
+                                        line.branches(place) > 0))
+        for line in lines for place, word in enumerate(line.words) if (match := _ASSIGNMENT.fullmatch(word))
+    )  # fmt: skip
+    stated = [option for line in lines for option in _options(line)]
+    usual = Counter(branches for *_, branches in stated).most_common(1)[0][0] if stated else 0
+    for name, value, number, branches in stated:
+        for one in _followed(value, str(number), assigned):
+            yield name, replace(one, conditional=one.conditional or branches > usual)
+    for line in lines:
+        for word, after in zip(line.words, line.words[1:], strict=False):
+            if word in ("bash", "sh", "source", ".", "--config") and re.search(r"\.(sh|ya?ml)\W?$", after):
+                yield "calls", Stated(after.strip("\"'"), str(line.number))
+
+
+def _script_lines(text: str) -> Iterator[_ScriptLine]:
+    depth = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        line = re.sub(r"\$\(\([^()]*\)\)", lambda product: re.sub(r"\s", "", product[0]), line)
+        line = re.sub(r"\$\((?!\()[^()]*\)|`[^`]*`", "$(...)", re.sub(r"(?:^|(?<=\s))#.*", "", line))
+        words, depths, starts = [*_words(line)], list[int](), True
+        for word in words:
+            depth = max(0, depth + (starts and word in _OPENS) - (word.rstrip(";") in _CLOSES))
+            depths.append(depth)
+            starts = word in _BEGINS or word[-1:] in (";", "&", "|")
+        yield _ScriptLine([re.sub(r"(?<=[^;]);$", "", word) for word in words], number, depths)
+
+
+def _words(line: str) -> Iterator[str]:
+    """The words of a line; of a quoted text of options, the words in the text."""
+    for word in _WORD.findall(line):
+        quoted = re.fullmatch(r"(?:\w+\+?=)?\(?([\"'])(.*)\1[,)]?", word)
+        if quoted and re.search(r"(?:^|\s)(?:--\w|\w+\.[\w.]+=)", quoted[2]) and " " in quoted[2]:
+            yield from _words(quoted[2])
+        elif opened := re.fullmatch(r"\w+\+?=\((.+)", word):
+            yield from _words(opened[1])
+        else:
+            extra = max(0, word.count(")") - word.count("("))
+            closed = extra > 0 and word.endswith(")" * extra)
+            yield from (word[: len(word) - extra], *")" * extra) if closed else (word,)
+
+
+def _options(line: _ScriptLine) -> Iterator[tuple[str, str, int, int]]:
+    """The options of a line: name, value as written, line number, and branches."""
+    for place, word in enumerate(line.words):
+        match = _OPTION.fullmatch(word)
+        if match is None or _ASSIGNMENT.fullmatch(word):
+            continue
+        value = match[4] if match[3] else match[2]
+        if value is None:
+            later = [*line.words[place + 1 :], ""]
+            ends = (at for at, other in enumerate(later) if not other or _NO_VALUE.match(other)
+                    or (at and other.startswith("$(")))  # fmt: skip
+            end = next(ends)
+            value = " ".join(other.strip("\"'") for other in later[:end]) or "true"
+        yield match[1] or match[3], value, line.number, line.branches(place)
+
+
+def _followed(text: str, where: str, assigned: Settings, depth: int = 0) -> list[Stated]:
+    """The values that a text can have, by what the file assigns to its first variable, then to the next."""
+    match = _VARIABLE.search(text)
+    if match is None or depth > 20:
+        product = re.fullmatch(r"\$\(\((\d+(?:[*/]\d+)*)\)\)", text.strip("\"'"))
+        text = f"{arithmetic(product[1]):g}" if product else text
+        return [Stated(Unresolved(text) if "$" in text else scalar(text), where)]
+    values = _assigned_values(match, where, assigned)
+    if not values:
+        return [Stated(Unresolved(text), where)]
+    outcomes: dict[str, Stated] = {}
+    for one in values:
+        replaced = text.replace(match[0], one.value.strip("\"'"))
+        at = f"{where} via {one.where}" if one.where and one.where not in where.split(" via ") else where
+        for outcome in _followed(replaced, at, assigned, depth + 1):
+            conditional = outcome.conditional or (one.conditional and len(values) == 1)
+            outcomes.setdefault(str(outcome.value), replace(outcome, conditional=conditional))
+    return [*outcomes.values()]
+
+
+def _assigned_values(match: re.Match[str], where: str, assigned: Settings) -> list[Stated]:
+    """The values of a variable at a line: those after the last certain assignment, and its default."""
+    name, default = match[1] or match[2], match[3]
+    values = []
+    for one in assigned.get(name, ()):  # VAR=${VAR:-x} is x.
+        value = re.sub(rf"^\$\{{{name}:?[-=](.*)\}}$", r"\1", one.value)
+        if not re.search(rf"\$\{{?{name}\b", value) and (value or default is None):
+            values.append(replace(one, value=value))
+    line = int(where.partition(" ")[0])
+    certain = [at for at, one in enumerate(values) if not one.conditional and int(one.where) <= line]
+    values = values[certain[-1] :] if certain else values
+    if default is not None and all(one.conditional for one in values):
+        values.append(Stated(default, ""))
+    return values
