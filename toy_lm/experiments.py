@@ -29,8 +29,8 @@ class ToyExperiment:
     @property
     def configuration(self) -> Any:
         """The class `NameConfig` of the folder `name`, which has a `quick` variant."""
-        wanted = f"{self.name.title()}Config"
-        if wanted not in vars(self.package) and wanted not in dir(self.package):
-            allowed = f"a folder whose __init__ exports the class of its configuration, {wanted}"
+        class_name = f"{self.name.title()}Config"
+        if class_name not in vars(self.package) and class_name not in dir(self.package):
+            allowed = f"a folder whose __init__ exports the class of its configuration, {class_name}"
             raise argument_error("experiment", self.name, allowed)
-        return getattr(self.package, wanted)
+        return getattr(self.package, class_name)

@@ -294,7 +294,7 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_compare(tmp_p
     log.write_text(
         '{"task": "a", "solved": [true, false, false, false]}\n{"task": "b", "solved": [true, false]}\n'
     )
-    assert "add --id task" in in_line(predict(f"trl beta=0 --counts {log}"))
+    assert "--id COLUMN" in in_line(predict(f"trl beta=0 --counts {log}"))
     for counts in (path, f"{log} --id task"):
         done = predict(f"trl beta=0 --counts {counts} --json -")
         assert [p["base_rate"] for p in json.loads(done.stdout)["prediction"]["prompts"]] == [0.25, 0.5]
