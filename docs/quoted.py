@@ -60,6 +60,7 @@ def quoted(records: Records) -> dict[str, Any]:
         "errors": records.results("pretrained")["forecast_errors"],
         "models": {**models.MODELS, None: "SmolLM2-135M"},
         "demo": records.results("demo"),
+        "sql": _sql(records),
     }
 
 
@@ -151,6 +152,90 @@ def _divided(records: Records) -> dict[str, Any]:
             claim for claim in claims if claim["theory"] in ("retention", "strategies") and "verdict" in claim
         ],
     }
+
+
+STYLES = ("count_star", "count_column", "count_distinct", "subquery", "sum_case")
+"""Styles of SQL, in the order in which the page shows their shares."""
+DIVIDED = {"Dr. GRPO": "none", "GRPO": "std", "MaxRL": "mean"}
+"""Divisors by the name of the method, in the record of the SQL runs."""
+
+
+def _sql(records: Records) -> dict[str, Any]:
+    """The SQL runs: Pass@k by method, forecasts beside what was found, and every prediction."""
+    config, results = records.record("sql")["config"], records.results("sql")
+    places = [config["shown"].index(k) for k in (1, 8, 32)]
+    by_label: dict[str, list[Mapping[str, Any]]] = {}
+    for run in results["runs"]:
+        by_label.setdefault(run["label"], []).append(run)
+
+    def point(run: Mapping[str, Any], step: int) -> Mapping[str, Any]:
+        return next(point for point in run["course"] if point["step"] == step)
+
+    def pass_rates(runs: list[Mapping[str, Any]], step: int) -> list[float]:
+        values = [[point(run, step)["held_out"]["pass_at"][i] for i in places] for run in runs]
+        return np.mean(values, axis=0).tolist()
+
+    def shares(styles: Mapping[str, float]) -> str:
+        return " ".join(f"{styles.get(style, 0):.2f}" for style in STYLES)
+
+    methods = [
+        {
+            "name": label.replace("DPH-F by mean", "DPH-MaxRL"),
+            "seeds": len(runs),
+            "middle": pass_rates(runs, 160),
+            "last": pass_rates(runs, 640),
+            "entropy": np.mean([point(run, 640)["held_out"]["style_entropy"] for run in runs]),
+        }
+        for label, runs in by_label.items()
+    ]
+    forecasts = []
+    for label, divisor in DIVIDED.items():
+        runs, forecast = by_label.get(label, []), results["forecasts"][divisor]
+        ends = [point(run, 640)["trained"] for run in runs]
+        if ends:
+            rates = [end["pass_at"][0] for end in ends]
+            expected = [
+                np.interp(rates, forecast["pass_at_1"], column).mean()
+                for column in (forecast["pass_at_8"], *(forecast["shares"][style] for style in STYLES))
+            ]
+            measured = {style: np.mean([end["styles"].get(style, 0) for end in ends]) for style in STYLES}
+            forecasts.append(
+                {
+                    "name": label,
+                    "seeds": len(runs),
+                    "forecast": expected[0],
+                    "found": np.mean([end["pass_at"][places[1]] for end in ends]),
+                    "shares": shares(dict(zip(STYLES, expected[1:], strict=True))),
+                    "found_shares": shares(measured),
+                }
+            )
+    rows = [
+        (claim["says"], claim["rival"], claim.get("seeds", 0), *_outcome(claim))
+        for claim in results["claims"]
+    ]
+    head = ("predicted before the runs", "rival", "seeds", "found", "90% interval", "outcome")
+    return {
+        "finished": len(results["runs"]),
+        "declared": config["declared"],
+        "prompts": config["prompts"],
+        "texts": config["prompts"] // 10,
+        "base": [results["base"]["held_out"]["pass_at"][i] for i in places],
+        "base_entropy": results["base"]["held_out"]["style_entropy"],
+        "base_trained": results["base"]["trained"]["pass_at"][places[1]],
+        "methods": methods,
+        "forecasts": forecasts,
+        "claims": Table.from_rows(head, rows).markdown(),
+    }
+
+
+def _outcome(claim: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What was found of a prediction, its interval, and its outcome."""
+    if "mean" not in claim:
+        return "", "", "not run"
+    bounds = [float(claim[name]) for name in ("low", "high")]
+    interval = "" if np.isinf(bounds).any() else f"{bounds[0]:+.3f} to {bounds[1]:+.3f}"
+    outcome = {"held": "as predicted"}.get(claim["verdict"], claim["verdict"])
+    return f"{claim['mean']:+.3f}", interval, outcome
 
 
 def _pretrained(records: Records) -> dict[str, Any]:

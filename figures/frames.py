@@ -25,15 +25,29 @@ KINDS = {
     "pretrained": ("pretrained", "pretrained"),
     "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
     "real_runs": ("real_runs", "real_runs"),
+    "sql": ("sql", "sql"),
 }
 """Records by name: the name of the file, and the kind."""
+MADE_BY = {
+    "full_scale_demo": "dph demo",
+    "laws": "dph experiment small-llama --json {path}",
+    "pretrained": "dph experiment pretrained --json {path}",
+    "sql": "dph experiment sql --json {path}",
+} | {f"toy_{name}": f"dph toy {name} --json {{path}}" for name in TOY}
+"""Commands that make records, by the name of the file."""
 
 
 def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
-    """Load the stored record of that name and kind; ValueError if it is missing or of another kind."""
+    """Load the stored record of that name and kind.
+
+    Raises:
+        ValueError: If the record does not exist (the message names the command that makes it), is no JSON,
+            or is of another kind.
+    """
     path = folder / f"{name}.json"
     if not path.is_file():
-        raise argument_error("numbers", str(path), "stored numbers; dph reproduce makes those of dph toy")
+        made_by = MADE_BY.get(name.removesuffix("_quick"), "").format(path=path)
+        raise ValueError(f"{path} does not exist" + (f". Run `{made_by}` first." if made_by else "."))
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")), kind)
     except json.JSONDecodeError as error:

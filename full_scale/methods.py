@@ -77,7 +77,9 @@ def compare_methods(
         ValueError: If a method or a key of the recipe is wrong.
         RefusedError: If a stage cannot go on from what lies in the output folder.
     """
-    runs = [MethodRun.by_recipe(config, overrides, method, seed) for seed in range(seeds) for method in methods]
+    runs = [
+        MethodRun.by_recipe(config, overrides, method, seed) for seed in range(seeds) for method in methods
+    ]
     first = runs[0].recipe
     presample_stage(first, progress)
     evaluate_stage(first, progress, base_only=True)

@@ -100,7 +100,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
     result = run(figures_command, "stationary_policies", "styles", "mu_beta", *words)
     assert result.exit_code == 1
     assert "valid JSON" in result.output
-    assert "dph reproduce makes those of dph toy" in result.output
+    assert "toy_styles.json does not exist. Run `dph toy styles --json" in " ".join(result.output.split())
     assert [path.name for path in (tmp_path / "out").glob("*.svg")] == ["mu_beta.svg"]
 
 

@@ -23,7 +23,7 @@ def test_what_is_missing_broken_or_another_record_is_an_error_even_where_another
             records.record("laws")
         with pytest.raises(ValueError, match=r"toy\.styles"):
             records.record("styles")
-    with pytest.raises(ValueError, match=r"toy_collapse\.json.*dph reproduce makes"):
+    with pytest.raises(ValueError, match=r"toy_collapse\.json does not exist. Run `dph toy collapse --json"):
         Records(tmp_path).record("collapse")
 
 

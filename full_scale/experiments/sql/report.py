@@ -11,7 +11,7 @@ from dph_theory.support.table import Table
 from ..claims import claim_rows, claim_table, judge, over_seeds
 from ..runner import RUN, RunStore, StudyOptions, StudyReport
 from .claims import CLAIMS, SeedRuns
-from .runs import Answered, FinishedSqlRun, MeasuredBase, SharesForecast, SqlRun
+from .runs import Answered, FinishedSqlRun, MeasuredBase, SharesForecast, SqlRun, declared
 
 BASE, FORECAST = "base", "forecast"
 SHOWN = (1, 2, 4, 8, 16, 32, 64)
@@ -47,7 +47,12 @@ def report(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> St
             "forecasts": {name: as_json(forecast, 5) for name, forecast in forecasts.items()},
             "claims": claims,
         }
-        return {"shown": SHOWN, "prompts": len(base.held_out.correct), "explored": base.explored}, results
+        return {
+            "shown": SHOWN,
+            "declared": len(declared()),
+            "prompts": len(base.held_out.correct),
+            "explored": base.explored,
+        }, results
 
     return StudyReport([pass_table(base, outcomes), claim_table(CLAIMS, verdicts)], sentences, numbers)
 
