@@ -83,9 +83,9 @@ FRONTIER = theorem(
         ),
     ),
     coq="verdicts_cost",
-    note="With sequence_penalties.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for"
-    " every f, and f decides"
-    " mu alone (sequence_penalties.dial).",
+    note="With sequence_penalties.mixture: mu p_* + (1-mu) p_0 maximises E v - beta D_f, and f decides mu"
+    " alone (sequence_penalties.dial). It is the only maximiser where f is strictly convex. Total variation"
+    " is not: with beta = .5 and a = (.2, .3, .5) both (.4, .6, 0) and (.7, .3, 0) are optimal.",
     false=(
         neighbour(
             "the arguments exchanged on the left", lhs=lambda q, base, valid: cost_of_verdicts(base, q, valid)
@@ -126,8 +126,8 @@ def objective_at_stationary(base_rate: Values, progress: Values, dial: Dial = in
 PASS_RATES = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
 
 DIAL = theorem(
-    "A pass rate inside (0, 1) is the best there iff f'(mu/A1) - f'((1-mu)/A0) = 1/beta",
-    statement=r"0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m - \beta D_f(m\|A_1)"
+    "f'' > 0: a pass rate inside (0, 1) is the best there iff f'(mu/A1) - f'((1-mu)/A0) = 1/beta",
+    statement=r"f'' > 0,\; 0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m - \beta D_f(m\|A_1)"
     r" \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
     note="Of f whose slope is finite at the end the best may be the end itself: of Pearson's at A1 = .25, "
     "beta = .1 it is 1, where the difference is 8 and not 10.",

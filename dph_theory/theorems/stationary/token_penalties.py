@@ -274,37 +274,6 @@ DEARER = theorem(
 )
 
 
-DIVERGENCES = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
-
-
-def stationary_answers(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The stationary policies of three divergences."""
-    return stacked(lambda f: sequences(solver(base, verdicts, beta, f)), DIVERGENCES)
-
-
-def decided_by_first(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The same with the reward of the first token and the first second one, whatever the second is."""
-    return stationary_answers(solver, base, np.broadcast_to(verdicts[..., :1], verdicts.shape), beta)
-
-
-LAST = theorem(
-    "Where the first token decides, token and sequence penalties have one stationary policy, for every f",
-    statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the token penalty's policy is the whole answer's}",
-    source=Source("ours", "stationary policies"),
-    on=BASES,
-    equal=(partial(decided_by_first, token_policy), partial(decided_by_first, sequence_policy)),
-    examples=(TREE,),
-    share=0.1,
-    false=(
-        neighbour(
-            "decided by both tokens",
-            lhs=partial(stationary_answers, token_policy),
-            rhs=partial(stationary_answers, sequence_policy),
-        ),
-    ),
-)
-
-
 def objective(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
     """Mean over both prompts of E_q v - beta KL(q || a), over beta."""
     return (pass_rate(q, one) + pass_rate(q, other)) / 2 / beta - REVERSE_KL(q, base)
