@@ -10,7 +10,7 @@ import numpy as np
 
 from ...binary_reward import pass_rate, tilted
 from ...divergences import REVERSE_KL
-from ...numeric.elementary import Values, add_axes, logit
+from ...numeric.elementary import Values, add_axes, logit, normalised
 from ...numeric.roots import rising_root
 from ...references import Source
 from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
@@ -83,6 +83,35 @@ RATE = theorem(
     " bits and fewer than m ones allowed the power is m/(m-1), down to one: o(beta) cannot be improved.",
     false=(neighbour("as beta squared", lhs=partial(lost_at, power=2.0)),),
 )
+
+RADIUS = 2.0
+"""Logits of the family lie within this distance of the base's."""
+
+
+def bounded_cost(base: Values, valid: Values, share: Values, logits: Values) -> Values:
+    """KL(q||a) - V(q)/beta of a policy with bounded logits, beta a share of the critical 1/(2 R)."""
+    q = normalised(base * np.exp(np.clip(logits, -RADIUS, RADIUS)))
+    return REVERSE_KL(q, base) - pass_rate(q, valid) * 2 * RADIUS / share
+
+
+def cost_at_corner(base: Values, valid: Values, share: Values, radius: float = RADIUS) -> Values:
+    return bounded_cost(base, valid, share, np.where(valid, radius, -radius))
+
+
+BOUNDED = theorem(
+    "Logits within R of the base's: at every beta below 1/(2R) the best policy is p_(1/(2R))",
+    statement=r"q \propto a\,e^\theta,\; |\theta_y| \le R,\; \beta \le \tfrac1{2R}:\quad"
+    r" \mathrm{KL}(p_{1/(2R)}\|a) - V(p_{1/(2R)})/\beta \le \mathrm{KL}(q\|a) - V(q)/\beta",
+    source=Source("ours", "misspecification, any family"),
+    on=chart(base=simplex(4, spread=4), valid=masks(4), share=uniform(0.01, 1), logits=uniform(-3, 3, 4)),
+    at_most=(cost_at_corner, bounded_cost),
+    examples=(example(base=".3 .2 .1 .4", valid=[True] * 3 + [False], share=".5", logits="2 1 1 -2"),),
+    note="So a family without a fully valid member has a critical beta too, and keeps the base's"
+    " proportions.",
+    false=(neighbour("above it too, at twice the critical beta", lhs=lambda base, valid: cost_at_corner(
+        base, valid, 2 + 0 * base[..., 0]), rhs=lambda base, valid: cost_at_corner(
+        base, valid, 2 + 0 * base[..., 0], RADIUS / 2)),),
+)  # fmt: skip
 
 WORDS = np.array([[word >> shift & 1 for shift in (2, 1, 0)] for word in range(8)])
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...binary_reward import pass_rate, tilted
-from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
+from ...divergences import FORWARD_KL, REVERSE_KL, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes, normalised
 from ...references import Source
@@ -184,24 +184,6 @@ FORWARD = theorem(
     false=(
         neighbour("the locally filtered model", rhs=locally_filtered_answers),
         neighbour("the filtered model p_*", rhs=filtered_answers),
-    ),
-)
-
-
-FAMILY = theorem(
-    "Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
-    statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
-    r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
-    source=Source("ours", "stationary policies"),
-    on=BASES,
-    tends=(partial(token_answers, divergence=alpha_divergence(0.5)), locally_filtered_answers),
-    examples=(TREE,),
-    tolerance=1e-3,
-    ladder=(1e-6, 1e-8, 1e-10),
-    share=0.1,
-    false=(
-        neighbour("alpha = 1, forward KL", lhs=partial(token_answers, divergence=FORWARD_KL)),
-        neighbour("alpha = 1.5", lhs=partial(token_answers, divergence=alpha_divergence(1.5))),
     ),
 )
 

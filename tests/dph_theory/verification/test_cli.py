@@ -155,7 +155,8 @@ def test_the_four_limits_are_the_parts_of_one_theorem():
 @pytest.mark.parametrize(("arguments", "message"), [
     (("kl_control.cots",), "the nearest names are kl_control.cost, "),
     (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
-    (("Proposition 3",), "'Theorem 1' of li2025choice"),
+    (("Proposition 3",), "the nearest names are frontier.pythagoras, frontier.closest"),
+    (("Corollary 3",), "'Theorem 1' of li2025choice"),
     (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
     (("li2025",), "the nearest names are li2025choice"),
     (("bernoullis",), "the nearest names are kl_control.cost"), (("--instances", "0"), "--instances"),

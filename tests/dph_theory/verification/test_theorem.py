@@ -69,7 +69,7 @@ def test_a_limit_whose_ladder_ends_below_its_floor_is_an_error_of_the_entry():
 
     (reason,) = cannot_fail(limit(vanishing, thrice))
     assert "the check cannot fail" in reason
-    assert reason in verify_one(limit(vanishing, thrice), SearchSettings(50, 4, 1, 1)).unexpected
+    assert reason in verify_one(limit(vanishing, thrice), SearchSettings(50, 8, 1, 1)).unexpected
     assert cannot_fail(limit(lambda x, eps: x + eps, lambda x: x)) == []
     # A limit that is zero is told from others where the ladder begins above the floor.
     assert cannot_fail(limit(lambda x, eps: x * eps, lambda x: 0 * x, floor=1.0)) == []
