@@ -44,9 +44,10 @@ def print_reports(
     """
     explanations = [theorem.explained for theorem in theorems if theorem.explained]
     if explanations and all(report.as_expected for report in reports) and len(theorems) <= STATED:
-        for explained in explanations:
-            console.print("\n".join(explained()), markup=False, highlight=False)
+        (*lines, following), *_ = (explained() for explained in explanations)
+        console.print("\n".join(lines), markup=False, highlight=False)
         console.print(_last_line(theorems, reports, compiled=compiled))
+        console.print(following, markup=False, highlight=False)
         return
     rows: list[tuple[str, ...]] = []
     for key in REFERENCES:

@@ -77,4 +77,4 @@ def claim(numbers: dict[str, Any]) -> bool:
     """Only forward KL is infinite, and its price of a rare strategy is a few times the reverse KL's."""
     infinite = [name for name, cell in numbers.items() if not np.isfinite(cell["table"]).all()]
     ratio = numbers["forward KL"]["rare"] / numbers["reverse KL"]["rare"]
-    return infinite == ["forward KL"] and 1 < ratio < np.log(SHARE * DRAWS) + 1
+    return infinite == ["forward KL"] and bool(1 < ratio < np.log(SHARE * DRAWS) + 1)

@@ -64,7 +64,7 @@ NOTES = {
 
 
 def explained() -> list[str]:
-    """The claim, its counterexample with every part, why no constant helps, and what holds instead."""
+    """The claim, its counterexample with every part, why no constant helps, what holds; the next command."""
     parts = {name: np.asarray(part, float) for name, part in COUNTEREXAMPLE.parts.items()}
     mdp = TabularMDP(*(parts[name] for name in ("P", "r", "gamma", "rho0")))
     pi, old, pef = parts["pi"], parts["pi_old"], parts["pi_pef"]
@@ -78,7 +78,7 @@ def explained() -> list[str]:
         "Theorem 1 of Li et al.: close to a better policy pi_pef an update improves by",
         "  J(pi) - L_old(pi) >= -2 g alpha_1 eps_pi/(1-g)^2 + eps_f",
         "  eps_f = delta/(1-g) - C_f g alpha_2 eps_pef/(1-g)^2",
-        "g: discount. delta: least advantage of pi_pef over pi_old in any state.",
+        "g: discount; eps: largest |A|; delta: least advantage of pi_pef over pi_old;",
         "alpha_1 = max_s KL(pi||pi_old), alpha_2 = max_s D_f(pi||pi_pef). It is false.",
         f"Counterexample: one state, rewards 1 and 0, g = {g:g}, forward KL, C_f = {constant:g},",
         f"  pi = pi_old = {policies[0]}, pi_pef = {policies[1]}: delta = {lead:g},",
@@ -87,8 +87,8 @@ def explained() -> list[str]:
         "No C_f helps: delta is of first order in the lead of pi_pef and D_f of second,",
         "  so a smaller lead fails. At g = 0 the claim says delta <= 0 for every policy.",
         "What holds: J(pi) >= J_old + (delta - max_s TV(pi, pi_pef) span A_pef)/(1-g),",
-        "  and Pass@1 >= exp(-KL(p_*||pi)). Readings of ours: Assumption 1 (this delta;",
-        "  another fails too) and C_f = 2/f''(1). Figure: dph figures bounds",
+        "  and Pass@1 >= exp(-KL(p_*||pi)). Our readings: Assumption 1 (over pi for",
+        "  pi_old it fails too) and C_f = 2/f''(1). Figure: dph figures bounds",
         "Next: dph verify anchor_bound",
     ]
 
