@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .statement import Theorem
 
 
-DURATION = "this takes about four minutes of two processor cores"
+DURATION = "this takes about five minutes on two idle processor cores"
 """How long `--coq` takes, said before it begins."""
 
 
