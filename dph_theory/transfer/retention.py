@@ -33,7 +33,8 @@ _NARROW = 1e-4
 class Weighting:
     """How an advantage weighs a prompt by its pass rate V: alpha(V), and J(V), whose slope it is.
 
-    `falls_until` is the pass rate up to which alpha falls, so that J is concave there; 0 where it never does.
+    `falls_until` is the pass rate up to which alpha falls, so that J is concave there: 1 if it falls
+    everywhere, 1/2 if it is symmetric about one half and rises again, 0 if it never falls.
     """
 
     name: str
