@@ -1,4 +1,4 @@
-"""Lower bounds on the return of a new policy: TRPO's, the published one, the corrected one, rehearsal.
+"""Lower bounds on returns and Pass@k: TRPO's, the published one, the corrected one, rehearsal.
 
 Policies have shape (..., states, actions), bounds (...). eps is a largest absolute advantage, TV_s and D_s
 are the total variation and the f-divergence in state s, and `pi_pef` is the near-perfect reference policy.
@@ -9,7 +9,7 @@ import numpy as np
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
-from .numeric.arrays import Array, Scalars, probability, real, require_common_shape
+from .numeric.arrays import Array, Scalars, integers, open_rate, probability, real, require_common_shape
 from .numeric.elementary import Values, exp_remainder
 from .numeric.roots import newton_root
 from .support.errors import argument_error, choice
@@ -164,3 +164,98 @@ def _inverted(kl: Values, reference: Values) -> Values:
     # The start is slightly above the root: the divergence is at least J_ref R(-t) >= J_ref t^2/(2 + t).
     ratio = kl / reference
     return reference * np.exp(-newton_root(step, (ratio + np.sqrt(ratio * (ratio + 8))) / 2))
+
+
+def steepest_line(k: Scalars) -> tuple[Values, Values]:
+    """The KL x_k at which the line 1 - c_k x touches 1 - (1 - e^-x)^k from below, and c_k.
+
+    c_k is the largest (1 - e^-x)^k/x, at e^x = 1 + k x; at k = 1 the line is the tangent at 0, c_1 = 1. For k
+    from 2 on c_k is at most 1/log k. k: whole numbers from 1 on, any shape. Source: ours, entries
+    `rehearsal_pass_at_k`.
+    """
+    k = integers("k", k, at_least=1).astype(float)
+    more = np.maximum(k, 2.0)
+
+    def step(x: Values) -> Values:
+        return np.minimum(-(np.expm1(x) - more * x) / (np.exp(x) - more), 0.0)
+
+    touch = np.where(k == 1, 0.0, newton_root(step, 2 * np.log(more) + 1))
+    with np.errstate(invalid="ignore"):
+        return touch, np.where(k == 1, 1.0, (-np.expm1(-touch)) ** k / touch)
+
+
+def pass_at_k_guarantee(mean_kl: Scalars, k: Scalars) -> Values:
+    """Least mean Pass@k of prompts whose forward KLs to the filtered models have this mean.
+
+    A prompt at KL(p_* || policy) = e has Pass@k of at least 1 - (1 - exp(-e))^k. Over prompts the mean of
+    that bound is least, for a given mean KL, where some prompts are at 0 and the others at x_k: 1 - c_k
+    mean_kl. From x_k on it is least where all prompts are alike. Closeness in a bounded divergence guarantees
+    nothing of the kind: it lets prompts go entirely.
+
+    Args:
+        mean_kl: Mean over prompts of KL(p_* || policy) in nats, at least 0; inf is allowed.
+        k: Number of answers drawn, a whole number from 1 on; shapes broadcast.
+
+    Returns:
+        The guaranteed mean Pass@k, in [0, 1].
+
+    Raises:
+        ValueError: If a KL is negative, k is not a whole number from 1 on, or shapes do not fit.
+
+    Example:
+        >>> pass_at_k_guarantee(0.5, [1, 4, 16, 256]).round(4)
+        array([0.6065, 0.8575, 0.9065, 0.9421])
+
+    Source: ours, entries `rehearsal_pass_at_k`.
+    """
+    kl, draws = real("mean_kl", mean_kl, at_least=0), integers("k", k, at_least=1)
+    require_common_shape(mean_kl=kl, k=draws)
+    touch, slope = steepest_line(draws)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        equal_prompts = 0.0 - np.expm1(draws * np.log(-np.expm1(-kl)))
+        return np.where(kl > touch, equal_prompts, 1 - slope * np.minimum(kl, touch))
+
+
+STORED_GOALS = ("one", "every", "half")
+
+
+def stored_answers_needed(share: Scalars, failure: Scalars = 0.05, *, goal: str = "one") -> np.ndarray:
+    """How many correct answers to store of a prompt, so that rehearsal can retain a strategy.
+
+    A strategy is a set of correct answers with this share in the filtered model. Rehearsing stored answers
+    may lose, at loss zero, what none of them has.
+
+    Args:
+        share: Share of the strategy in the correct answers, in (0, 1).
+        failure: Accepted chance of failing, in (0, 1); shapes broadcast.
+        goal: "one" answer of the strategy is stored; one of "every" strategy of at least that share; or at
+            least "half" of the strategy's share is stored.
+
+    Returns:
+        The least number of answers drawn independently from the filtered model, whole numbers.
+
+    Raises:
+        ValueError: If share or failure is not in (0, 1), or the goal is unknown.
+
+    Example:
+        >>> [int(stored_answers_needed(0.05, goal=goal)) for goal in STORED_GOALS]
+        [59, 117, 153]
+
+    Source: ours, entries `rehearsal_pass_at_k`.
+    """
+    share, failure = open_rate("share", share), open_rate("failure", failure)
+    require_common_shape(share=share, failure=failure)
+    choice("goal", goal, STORED_GOALS)
+    if goal == "half":
+        return np.asarray(np.vectorize(_half_stored, otypes=[np.int64])(share, failure))
+    strategies = 1 / share if goal == "every" else 1.0
+    return np.asarray(np.ceil(np.log(strategies / failure) / -np.log1p(-share)), dtype=np.int64)
+
+
+def _half_stored(share: float, failure: float) -> int:
+    """The least n with P(Binomial(n, share) < n share/2) <= failure; 8 log(1/failure)/share suffices."""
+    from scipy.stats import binom
+
+    number = np.arange(1, int(8 * np.log(1 / failure) / share) + 2)
+    enough = binom.cdf(np.ceil(number * share / 2) - 1, number, share) <= failure
+    return int(number[np.argmax(enough)])

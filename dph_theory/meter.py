@@ -1,4 +1,4 @@
-"""The collapse meter: the excess KL of a policy from samples, and its warnings along a training."""
+"""The collapse meter: the excess KL of a policy from samples, what it certifies, its warnings in training."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,18 @@ import numpy as np
 from jaxtyping import Bool
 
 from .binary_reward import kappa
-from .numeric.arrays import Array, booleans, integers, open_rate, real, scalar
+from .numeric.arrays import (
+    Array,
+    Scalars,
+    booleans,
+    integers,
+    open_rate,
+    probability,
+    real,
+    require_common_shape,
+    scalar,
+)
+from .numeric.elementary import Values
 from .support.errors import argument_error
 
 
@@ -80,13 +91,63 @@ def _first(steps: np.ndarray, happened: Bool[np.ndarray, " steps"]) -> int | Non
     return int(steps[np.argmax(happened)]) if happened.any() else None
 
 
+def certified_share(excess: Scalars, pass_rate: Scalars) -> Values:
+    """Share of the correct answers from which on an excess KL proves that no strategy is lost.
+
+    A strategy is a set of correct answers; its share is that in the filtered model. To lose one of share s at
+    pass rate V takes an excess KL of at least -V log(1 - s), so one of a share above 1 - exp(-excess/V) is
+    still there.
+
+    Args:
+        excess: Excess KL of a prompt in nats, at least 0; inf is allowed.
+        pass_rate: The policy's pass rate V on the prompt, in [0, 1]; shapes broadcast. At V = 0 nothing is
+            certified.
+
+    Returns:
+        The least certified share, in [0, 1]; 1 certifies nothing.
+
+    Raises:
+        ValueError: If an excess is negative, a rate is not in [0, 1], or shapes do not fit.
+
+    Example:
+        >>> certified_share([0.01, 0.1], 0.6).round(4)
+        array([0.0165, 0.1535])
+
+    Source: ours, entries `losing_a_strategy`.
+    """
+    excess, rate = real("excess", excess, at_least=0), probability("pass_rate", pass_rate)
+    require_common_shape(excess=excess, pass_rate=rate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(rate > 0, -np.expm1(-excess / rate), 1.0)
+
+
 class ExcessKLEstimate(NamedTuple):
-    """The excess KL of each prompt, (prompts,), and its mean, each with its standard error, in nats."""
+    """The excess KL of each prompt, (prompts,), and its mean, each with its standard error, in nats.
+
+    `pass_rates` are the policy's, of the same samples.
+    """
 
     excess: np.ndarray
     standard_error: np.ndarray
     mean: float
     mean_standard_error: float
+    pass_rates: np.ndarray
+
+    @property
+    def certificate(self) -> str:
+        """What the excess KL proves to be retained, in a sentence, at the median solved prompt.
+
+        Two standard errors are added to the estimate, and none is taken to be below zero.
+        """
+        solved = self.pass_rates > 0
+        if not solved.any():
+            return "No prompt is solved: the excess KL proves nothing of strategies."
+        above = np.maximum(self.excess + 2 * self.standard_error, 0.0)[solved]
+        share = float(np.median(certified_share(above, self.pass_rates[solved])))
+        return (
+            f"On half of the {solved.sum()} solved prompts no strategy of share {share:.2g} is lost"
+            " (excess KL < -V log(1-s), two standard errors allowed)."
+        )
 
 
 def excess_kl_estimate(
@@ -139,4 +200,4 @@ def excess_kl_estimate(
         excess = excess + of_rate / 2 * (pass_rates / rates**2 + (1 - pass_rates) / (1 - rates) ** 2)
         variance = variance + of_rate * ((rates - pass_rates) / (rates * (1 - rates))) ** 2
     mean_error = float(np.sqrt(variance.sum())) / len(rates)
-    return ExcessKLEstimate(excess, np.sqrt(variance), float(excess.mean()), mean_error)
+    return ExcessKLEstimate(excess, np.sqrt(variance), float(excess.mean()), mean_error, pass_rates)

@@ -1,5 +1,6 @@
 """The papers, each under one key; every statement, docstring and recipe cites papers by key."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,12 @@ class Reference:
     title: str
     where: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What selects the paper: its key, the first author's surname, its arXiv number."""
+        surname = re.sub(r"^(?:\w\. )+", "", self.authors.partition(" et al.")[0].partition(",")[0])
+        return (self.key, surname, *re.findall(r"\d{4}\.\d{5}", self.where))
+
 
 @dataclass(frozen=True)
 class Source:
@@ -29,8 +36,10 @@ class Source:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The key, and the parts of the section."""
-        return (self.key, *(part.strip() for part in self.place.split(";") if part))
+        """What selects the source: its paper's names, its places, and 3.1 for a place 3.1a."""
+        places = [part.strip() for part in self.place.split(";") if part]
+        theorems = [place[:-1] for place in places if re.fullmatch(r".*\d[a-z]", place)]
+        return (*REFERENCES[self.key].names, *places, *theorems)
 
     def __str__(self) -> str:
         return f"{self.key}, {self.place}" if self.place else self.key

@@ -40,6 +40,8 @@ NAMES = (
     "training_curves",
     "kl_both_ways",
     "bounds",
+    "losing_a_strategy",
+    "published",
     "what_your_kl_does",
     "what_your_advantage_weighs",
 )  # In the order of the report.

@@ -133,20 +133,6 @@ Proof.
   - unfold stored in *. lra.
   - intros y I. assert (A := P y I). assert (B := Q y I). field. lra.
 Qed.
-(* Passes of T updates: N answers drawn once at `drawing` passes each and scored by the reference, then by the policy
-   at every update; or N answers of the rollouts, scored by both at every update. *)
-Definition stored_passes (N drawing : R) (T : nat) : R := N * drawing + N + sum (seq 0 T) (fun _ => N).
-Definition fresh_passes (N : R) (T : nat) : R := sum (seq 0 T) (fun _ => N + N).
-Lemma sum_constant : forall T c, sum (seq 0 T) (fun _ => c) = INR T * c.
-Proof. induction T as [|T IH]; intro c; [simpl; ring|]. rewrite seq_S, sum_app, IH, S_INR. simpl. ring. Qed.
-Theorem relative_cost {Y} : forall (ys : list Y) f pi ref error drawing T, (1 <= T)%nat -> 0 < error ->
-  let Vg := variance ys ref (stored f pi ref) in let Vd := variance ys pi (fresh f pi ref) in
-  (0 < Vd -> stored_passes (Vg / error ^ 2) drawing T / fresh_passes (Vd / error ^ 2) T = Vg / (2 * Vd) * (1 + (1 + drawing) / INR T)) /\
-  stored_passes Vg drawing T * Vd = fresh_passes Vd T * (Vg * (1 + (1 + drawing) / INR T) / 2).
-Proof.
-  intros ys f pi ref e c T L E Vg Vd. assert (N := lt_0_INR T ltac:(lia)). unfold stored_passes, fresh_passes.
-  rewrite !sum_constant. split; [intro V|]; field; lra.
-Qed.
 Theorem forward_dial : forall base_rate beta, 0 < base_rate < 1 -> 0 < beta ->
   let L := ((1 + beta) + sqrt ((1 + beta) ^ 2 - 4 * beta * (1 - base_rate))) / 2 in
   let mu := beta * base_rate / (L - 1) in

@@ -85,14 +85,6 @@ Proof.
   intros al f f1 f2 v w t A0 A1 I V W T. destruct (named_bent al f f1 f2 A0 A1 I) as [B Z]. split; [|exact Z].
   apply (chord f f1 f2); auto. apply bent_curved, B.
 Qed.
-Theorem half_distance_convex : forall v w t, 0 <= t <= 1 ->
-  half_distance ((1 - t) * v + t * w) <= (1 - t) * half_distance v + t * half_distance w /\ half_distance 1 = 0.
-Proof.
-  intros v w t T. unfold half_distance. split; [|rewrite Rminus_eq_0, Rabs_R0; field].
-  replace ((1 - t) * v + t * w - 1) with ((1 - t) * (v - 1) + t * (w - 1)) by ring.
-  assert (A := Rabs_triang ((1 - t) * (v - 1)) (t * (w - 1))). rewrite !Rabs_mult in A.
-  rewrite (Rabs_right (1 - t)), (Rabs_right t) in A by lra. lra.
-Qed.
 (* f is zero at 1, where its line of slope s touches it, and above that line elsewhere. *)
 Definition touches (f : R -> R) (s : R) : Prop := f 1 = 0 /\ forall u, 0 < u -> u <> 1 -> s * (u - 1) < f u.
 Theorem named_touch : forall al f f1 f2, al <> 0 -> al <> 1 -> In (f, f1, f2) (named al) -> touches f (f1 1).

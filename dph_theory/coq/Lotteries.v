@@ -25,12 +25,3 @@ Proof.
   assert (V := power_falls_once n (1 - q) ltac:(lra)). set (a := weight by_mean (S (S n)) q) in *. set (b := weight by_mean (S (S n)) (1 - q)) in *.
   assert (a <= INR (S n)) by (apply Rmult_le_reg_l with q; lra). assert (1 <= b) by (apply Rmult_le_reg_l with (1 - q); lra). nra.
 Qed.
-Theorem keep_both : forall o, 1 <= o -> let far := 3 + 2 * sqrt 2 in
-  1 - 2 * ((o - 1) / (o + 1)) ^ 2 = (far - o) * (o - / far) / (o + 1) ^ 2.
-Proof.
-  intros o H far. assert (S : sqrt 2 * sqrt 2 = 2) by (apply sqrt_sqrt; lra). assert (P := sqrt_pos 2).
-  assert (E : / far = 3 - 2 * sqrt 2).
-  { unfold far. apply Rmult_eq_reg_l with (3 + 2 * sqrt 2); [|lra]. rewrite Rinv_r by lra. nra. }
-  rewrite E. unfold far. replace ((3 + 2 * sqrt 2 - o) * (o - (3 - 2 * sqrt 2))) with (6 * o - o ^ 2 - 9 + 4 * (sqrt 2 * sqrt 2)) by ring.
-  rewrite S. field. lra.
-Qed.

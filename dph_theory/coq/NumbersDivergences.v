@@ -18,7 +18,6 @@ Example generators_convex_6 : bounds (proj1 (generators_convex 0.5 neyman _ _ 0.
 Example generators_convex_7 : bounds (proj1 (generators_convex 0.25 (alpha_form 0.25) _ _ 0.4 2.5 0.3 real real n h h h)) 0.0004444681094 0.3944831632719. Proof. both. Qed.
 Example generators_convex_8 : bounds (proj1 (generators_convex 0.5 (alpha_form 0.5) _ _ 0.4 2.5 0.3 real real n h h h)) 0.0004433739631 0.3917579142047. Proof. both. Qed.
 Example generators_convex_9 : bounds (proj1 (generators_convex 0.75 (alpha_form 0.75) _ _ 0.4 2.5 0.3 real real n h h h)) 0.0004422838521 0.3924291251103. Proof. both. Qed.
-Example generators_variation : bounds (proj1 (half_distance_convex 0.4 2.5 0.3 h)) 0.015 0.435. Proof. both. Qed.
 Example generators_nonnegative_1 : bounds (proj1 (nonnegative four forward _ pi ref (named_touch 0.5 forward _ _ real real n) h h h h) 0%nat h) 0.161370563888 0.3006928762565. Proof. both. Qed.
 Example generators_nonnegative_2 : bounds (proj1 (nonnegative four reverse _ pi ref (named_touch 0.5 reverse _ _ real real n) h h h h) 0%nat h) 0.254517744448 0.3537826013701. Proof. both. Qed.
 Example generators_nonnegative_3 : bounds (proj1 (nonnegative four jensen_shannon _ pi ref (named_touch 0.5 jensen_shannon _ _ real real n) h h h h) 0%nat h) 0.0963723785109 0.1534056926223. Proof. both. Qed.
@@ -159,10 +158,6 @@ Example forms_and_curvature_gap_1 : gives (proj2 (variance_gap four (fun u => fo
 Example forms_and_curvature_gap_2 : gives (proj2 (variance_gap four (fun u => reverse u - (u - 1)) pi ref h h)) 0.7932591396077. Proof. both. Qed.
 Example forms_and_curvature_gap_3 : gives (proj2 (variance_gap four jensen_shannon pi ref h h)) 0.1291599555457. Proof. both. Qed.
 Example forms_and_curvature_gap_4 : gives (proj2 (variance_gap four (alpha_form 0.5) pi ref h h)) 0.5532994828199. Proof. both. Qed.
-Example forms_and_curvature_cost_1 : gives (proj2 (relative_cost four (fun u => forward u + (u - 1)) pi ref 1 20 8 h h)) 0.9366466899641. Proof. split; unfold stored_passes, fresh_passes; rewrite ?sum_constant; numbers. Qed.
-Example forms_and_curvature_cost_2 : gives (proj2 (relative_cost four (fun u => reverse u - (u - 1)) pi ref 1 20 8 h h)) 1.885278799917. Proof. split; unfold stored_passes, fresh_passes; rewrite ?sum_constant; numbers. Qed.
-Example forms_and_curvature_cost_3 : gives (proj2 (relative_cost four jensen_shannon pi ref 1 20 8 h h)) 0.0617375539039. Proof. split; unfold stored_passes, fresh_passes; rewrite ?sum_constant; numbers. Qed.
-Example forms_and_curvature_cost_4 : gives (proj2 (relative_cost four (alpha_form 0.5) pi ref 1 20 8 h h)) 1.1264063981858. Proof. split; unfold stored_passes, fresh_passes; rewrite ?sum_constant; numbers. Qed.
 Example forms_and_curvature_weak : bounds (weak_penalties 0.01 0.3 h h) 0.7 0.7639095340132. Proof. both. Qed.
 Example tokens_and_sequences_deficit_1 : gives (proj1 (deficit (outcomes 3) (outcomes 3) one_pi one_ref two_pi two_ref 0.5 h h h h h h h h real real)) 0.9048193214912. Proof. both. Qed.
 Example tokens_and_sequences_deficit_2 : gives (proj2 (deficit (outcomes 3) (outcomes 3) one_pi one_ref two_pi two_ref 0.25 h h h h h h h h real real)) 2.2512977236829. Proof. both. Qed.

@@ -29,12 +29,7 @@ Example updates_and_means_fixed_2 : gives (clipping_leaves_the_law four base rig
 Example updates_and_means_fixed_3 : gives (clipping_leaves_the_law four base right_two 0.5 2 0.2 0.2 h h h h h 4 2%nat h) 0.1732592434634. Proof. nothing. Qed.
 Example updates_and_means_fixed_4 : gives (clipping_leaves_the_law four base right_two 0.5 2 0.2 0.2 h h h h h 4 3%nat h) 0.115506162309. Proof. nothing. Qed.
 Example updates_and_means_reward : gives (weights_move_nothing four base right_two 0.5 (vector [1; 0.5; 0.4; 0.25]) (unit 0) h h h) 0. Proof. both. Qed.
-Example updates_and_means_errors_1 : gives (errors_scale_beta four base right_two 0.5 0.05 0.2 h h h h 0%nat h) 0.3594126161783. Proof. both. Qed.
-Example updates_and_means_errors_2 : gives (errors_scale_beta four base right_two 0.5 0.05 0.2 h h h h 1%nat h) 0.2396084107855. Proof. both. Qed.
-Example updates_and_means_errors_3 : gives (errors_scale_beta four base right_two 0.5 0.05 0.2 h h h h 2%nat h) 0.2405873838217. Proof. both. Qed.
-Example updates_and_means_errors_4 : gives (errors_scale_beta four base right_two 0.5 0.05 0.2 h h h h 3%nat h) 0.1603915892145. Proof. both. Qed.
 Example updates_and_means_motion_1 : gives (motion four base right_two 0.5 0%nat h h h h) 0.5775308115448. Proof. nothing. Qed.
 Example updates_and_means_motion_2 : gives (motion four base right_two 0.5 1%nat h h h h) 0.5775308115448. Proof. nothing. Qed.
 Example updates_and_means_motion_3 : gives (motion four base right_two 0.5 2%nat h h h h) (-1.4224691884552). Proof. nothing. Qed.
 Example updates_and_means_motion_4 : gives (motion four base right_two 0.5 3%nat h h h h) (-1.4224691884552). Proof. nothing. Qed.
-Example updates_and_means_entropy : gives (entropy_bonus four right_two 0.5 (unit 0) h h) 0. Proof. nothing. Qed.

@@ -14,12 +14,4 @@ Example samplers_moving_reference_2 : gives (resets_divide_beta four base right_
 Example samplers_moving_reference_3 : gives (resets_divide_beta four base right_two 2 3 2%nat h h h h) 0.1732592434634. Proof. nothing. Qed.
 Example samplers_moving_reference_4 : gives (resets_divide_beta four base right_two 2 3 3%nat h h h h) 0.115506162309. Proof. nothing. Qed.
 Example samplers_any_reward : gives (proj1 (any_reward four pi base (vector [1.5; 1; 0.5; 0]) 0.5 h h h h)) 0.7750659421525. Proof. both. Qed.
-Definition five_base := vector [0.1; 0.05; 0.3; 0.25; 0.3].
-Definition held (y : nat) : R := ln (five_base y) + vector [2; 2; -2; -2; 0] y.
-Lemma shifted : exists c, forall y, In y four -> held y = ln (five_base y) + one (right_two y) / 0.25 + c.
-Proof. exists (-2). intros y I. unfold held. each I ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra). Qed.
-Lemma cut_stays : forall y, In y [4%nat] -> held y = ln (five_base y).
-Proof. intros y I. unfold held. each I ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra). Qed.
-Example samplers_odds : gives (masked_odds four [4%nat] five_base right_two 0.25 held h h h h shifted
-  ltac:(cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv IZR ln]; lra) cut_stays) 3.9426427353991. Proof. both. Qed.
 Example samplers_best : bounds (best_under_hacks 0.2 0.799 0.001 0.05 0.1 0.02 h h h h h h h h) 0.574031131646 0.986051133062. Proof. both. Qed.

@@ -56,4 +56,3 @@ Example retention_coexist : bounds (std_water four std_merits 8 (vector [0.5; 0.
   0.5405917184377 0.5433956058031. Proof. split; unfold std_merits, total_merit, objective, weight; binomials. Qed.
 Example strategies_maxrl : bounds (maxrl_drive 0.1 0.1 0.9 8 ltac:(holds) ltac:(holds) ltac:(holds) ltac:(holds)) (-0.4782968) (-0.2).
 Proof. split; unfold weight; binomials. Qed.
-Example strategies_odds : gives (keep_both 5 ltac:(holds)) 0.1111111111111. Proof. both. Qed.

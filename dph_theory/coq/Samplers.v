@@ -61,23 +61,6 @@ Proof.
   unfold normed, tilted. rewrite F. f_equal. apply sum_ext. intros z _. apply F.
 Qed.
 (* The logits of the finished keep their sum, and the others theirs. *)
-Theorem masked_odds {Y} : forall (finished cut : list Y) base valid beta theta, finished <> [] -> 0 < beta -> positive finished base ->
-  positive cut base -> (exists c, forall y, In y finished -> theta y = ln (base y) + one (valid y) / beta + c) ->
-  sum finished theta = sum finished (fun y => ln (base y)) -> (forall y, In y cut -> theta y = ln (base y)) ->
-  sum finished (fun y => exp (theta y)) / sum cut (fun y => exp (theta y)) =
-  sum finished (fun y => base y * exp (one (valid y) / beta)) *
-    exp (- (sum finished (fun y => one (valid y)) / (sum finished (fun _ => 1) * beta))) / sum cut base.
-Proof.
-  intros fs cs a v b th N B Pf Pc [c E] S H. assert (N0 : 0 < sum fs (fun _ => 1)).
-  { destruct fs as [|y fs]; [contradiction|]. apply (positive_sum _ _ y); [simpl; auto|intros z _; lra]. }
-  assert (C : c = - (sum fs (fun y => one (v y)) / (sum fs (fun _ => 1) * b))).
-  { rewrite (sum_ext fs th (fun y => ln (a y) + (/ b * one (v y) + c * 1))) in S by (intros y I; rewrite E by exact I; unfold Rdiv; ring).
-    rewrite !sum_plus, !sum_scale in S. apply (Rmult_eq_reg_r (sum fs (fun _ => 1))); [|lra].
-    replace (c * sum fs (fun _ => 1)) with (- (/ b * sum fs (fun y => one (v y)))) by lra. field. lra. }
-  rewrite <- C, Rmult_comm, <- sum_scale. f_equal; apply sum_ext; intros y I.
-  - rewrite E, !exp_plus, exp_ln by auto. ring.
-  - rewrite H, exp_ln by auto. reflexivity.
-Qed.
 Definition true_rate (right wrong hacks phi nu beta : R) : R :=
   right * exp ((1 - nu) / beta) / (right * exp ((1 - nu) / beta) + wrong * exp (phi / beta) + hacks * exp (1 / beta)).
 Theorem best_under_hacks : forall right wrong hacks phi nu beta, 0 < right -> 0 < wrong -> 0 < hacks -> 0 <= phi -> 0 < nu ->

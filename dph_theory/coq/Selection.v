@@ -91,21 +91,6 @@ Proof.
   intros ys th d v N. unfold mass. apply (derive_sum_along ys th d (fun y p => one (v y) * p) (fun y => one (v y)) N).
   intros y _. auto_derive; [auto|ring].
 Qed.
-Theorem entropy_bonus : forall (ys : list Y) valid bonus d, ys <> [] -> 0 < bonus -> let th := fun y => one (valid y) / bonus in
-  Derive (fun t => mass ys (moved ys th d t) valid - bonus * sum ys (fun y => moved ys th d t y * ln (moved ys th d t y))) 0 = 0.
-Proof.
-  intros ys v b d N Hb th. destruct (softmax_law ys th N) as [_ Q].
-  rewrite (Derive_ext _ (fun t => sum ys (fun y => one (v y) * moved ys th d t y - b * (moved ys th d t y * ln (moved ys th d t y)))))
-    by (intro t; unfold mass; rewrite sum_minus, sum_scale; reflexivity).
-  rewrite (derive_sum_along ys th d (fun y p => one (v y) * p - b * (p * ln p)) (fun y => one (v y) - b * (ln (softmax ys th y) + 1)) N).
-  - set (Z := sum ys (fun z => exp (th z))). assert (P : 0 < Z) by apply exp_sum_positive, N.
-    rewrite (sum_ext ys _ (fun y => b * (ln Z - 1) * (softmax ys th y * score ys th d y))).
-    + rewrite sum_scale, mean_score by exact N. ring.
-    + intros y _. assert (E : ln (softmax ys th y) = one (v y) / b - ln Z).
-      { unfold softmax. fold Z. rewrite ln_quotient, ln_exp by (auto using exp_pos). reflexivity. }
-      rewrite E. field. lra.
-  - intros y _. assert (S := Q y). auto_derive; [lra|]. field. lra.
-Qed.
 (* The update of E v - beta KL in logits, and how it answers a push from the law. *)
 Definition update (ys : list Y) (base : Y -> R) (valid : Y -> bool) (beta : R) (q : Y -> R) (y : Y) : R :=
   let gain := fun z => one (valid z) - beta * (ln (q z) - ln (base z)) in

@@ -1,61 +1,24 @@
 """Which stationary policy the sampler, the reference, the reward and the verifier select.
 
-A temperature in rollouts and log-probabilities alike.
-
-Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and the
-results without one hold there. Read out at temperature one it is another policy.
-
-The KL in the reward does not see the sampler.
-
-Its coefficient, less any average of itself, vanishes at p_beta for every answer, whoever drew it. That of a
-penalty in the loss is not centred, and sees it.
-
-Truncated rollouts.
-
-What top-p, top-k or min-p leave out is never drawn, and its logit does not move. So training without a KL
-ends where all that is drawn is correct: at full sampling a pass rate of about the share kept, not 1.
-
-A reference that follows.
-
-Reset to the stationary policy, m times: as one training at beta/m. The natural gradient of each token is
-the tilt of the whole answer, so many resets of a token penalty lead to the filtered model too.
-
-Rollouts that are some updates old.
-
-Old and new agree at the stationary policy, which staleness does not change; it bounds the step with which a
-run still converges to it.
-
-Another reward beside correctness.
-
-With the KL of the answer in the reward, any reward r has the stationary policy a e^{r/beta}: a bonus on form,
-or a cap on length, makes other kinds of answers, each in the base's proportions.
-
-Truncated answers masked out of the loss.
-
-With the KL in the reward, less the mean of the finished, the masked answers' logits stay, and the sum of the
-others': nothing but these constrains how often answers are cut.
-
-A verifier whose errors are tied to answers.
-
-Some incorrect answers always pass. As beta falls the correct ones gain first and these hacks last, so the
-true pass rate has a best beta; errors that do not depend on the answer have none.
+Training at a temperature T is that of the policy and the base at T, and another policy when read out at one.
+The KL of the whole answer in the reward vanishes at p_beta for every answer, whoever drew it; a penalty in
+the loss sees the sampler. What a truncated sampler never draws keeps its logit. A reference that is reset m
+times acts as beta/m. Any reward r has the stationary policy a e^(r/beta). A verifier whose errors are tied to
+answers gives the true pass rate a best beta.
 """
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
 from ..binary_reward import tilted
 from ..divergences import REVERSE_KL
-from ..finite_training import largest_stable_step
 from ..numeric.elementary import Values, add_axes, masked, normalised
 from ..references import Source
-from ..stationary import best_beta, sequence_policy
-from ..tokens import sequences
-from ..verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
+from ..stationary import best_beta
+from ..verification.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..verification.statement import neighbour, theorem
 from ._policies import FOUR_ANSWERS, centred, logit_update
-from ._token_trees import TREE, TREES, flat, verifier
 
 TEMPERATURE = log_uniform(0.3, 3)
 TILTED_VALUE = ".4267407565366 .284493837691 .1732592434634 .115506162309"
@@ -84,45 +47,6 @@ DECISION = theorem(
             "beta T", rhs=lambda base, valid, beta, temperature: tilted(base, valid, beta * temperature)
         ),
     ),
-)
-
-
-def tree_read_at_one(
-    first: Values, second: Values, valid: Values, beta: Values, temperature: Values
-) -> Values:
-    base = [powered(table, 1 / temperature) for table in (first, second)]
-    policy = sequence_policy(base, verifier(first, valid), beta)
-    return sequences([powered(table, temperature) for table in policy])
-
-
-def tree_in_closed_form(
-    first: Values, second: Values, valid: Values, beta: Values, temperature: Values
-) -> Values:
-    gain = np.exp(verifier(first, valid) / add_axes(beta, 2))
-    chance = (powered(second, 1 / temperature) * gain).sum(axis=-1) ** add_axes(temperature, 1)
-    return sequences([normalised(first * chance), normalised(second * gain ** add_axes(temperature, 2))])
-
-
-def tree_at_another_beta(
-    first: Values, second: Values, valid: Values, beta: Values, temperature: Values
-) -> Values:
-    return sequences(sequence_policy([first, second], verifier(first, valid), beta / temperature))
-
-
-TEMPERATURE_ON_TREE = theorem(
-    "On a tree, with the KL of the answer in the reward, no beta does what a temperature does",
-    statement=r"\pi(t|s) \propto a(t|s)\,Z_T(s,t)^T, \quad Z_T(s,t) = E_{a_T}[e^{v/\beta} \mid s, t]",
-    source=Source("ours", "what the sampler selects"),
-    on=chart(**TREES.parts, temperature=TEMPERATURE),
-    equal=(tree_read_at_one, tree_in_closed_form),
-    examples=(
-        TREE.but(beta=".3", temperature=".6").giving(
-            value=".8297909013662 .012477776296 .0711136493937 .0866176729421"
-        ),
-    ),
-    note="The first token has .842269, .872444, .880190 of the mass at T = .6, 1, 1.5. As beta falls: a(t|s)"
-    " A1_T(s,t)^T, which at T = 1 alone is the filtered model.",
-    false=(neighbour("the stationary policy at beta/T", rhs=tree_at_another_beta),),
 )
 
 
@@ -213,90 +137,6 @@ MOVING_REFERENCE = theorem(
 )
 
 
-def tilted_tables(first: Values, second: Values, valid: Values, time: Values) -> list[Values]:
-    return sequence_policy([first, second], verifier(first, valid), 1 / time)
-
-
-def of_all_tokens(first: Values, second: Values) -> Values:
-    return np.concatenate([first, flat(second)], axis=-1)
-
-
-def token_motion(first: Values, second: Values, valid: Values, beta: Values, eps: float) -> Values:
-    """The change of each token's log-probability along the tilts of the answer, a unit of time."""
-    before, after = (tilted_tables(first, second, valid, beta + sign * eps / 2) for sign in (-1, 1))
-    return of_all_tokens(*(np.log(new / old) / eps for old, new in zip(before, after, strict=True)))
-
-
-def token_advantages(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    head, tail = tilted_tables(first, second, valid, beta)
-    verdicts = verifier(first, valid)
-    return of_all_tokens(centred(head, (tail * verdicts).sum(axis=-1)), centred(tail, verdicts))
-
-
-def first_advantages_by_base(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    """As if a first token's reward were the base's pass rate after it."""
-    head, _ = tilted_tables(first, second, valid, beta)
-    return of_all_tokens(centred(head, (second * verifier(first, valid)).sum(axis=-1)), 0 * second)
-
-
-TOKEN = theorem(
-    "The natural gradient of each token is the tilt of the whole answer, on every tree",
-    statement=r"\tfrac{d}{d\tau}\log p_{1/\tau}(t|s) = Q_\tau(s,t) - V_\tau(s)",
-    source=Source("ours", "what the sampler selects"),
-    on=TREES,
-    tends=(token_motion, token_advantages),
-    examples=(TREE,),
-    tolerance=1e-4,
-    ladder=(1e-2, 1e-3, 1e-4),
-    note="So a token reverse KL with its reference reset n times at beta n tends to p_beta: the first"
-    " correct answer has .501, .858, .896, .8996 of them at n = 1, 10, 100, 1000 (two tokens, beta = .1),"
-    " where the locally filtered model gives it .5 and the filtered one .9.",
-    false=(neighbour("the base's chances", rhs=first_advantages_by_base),),
-)
-
-
-@cache
-def critical_gain(stale: int) -> float:
-    """The gain from which x_{t+1} = x_t - gain x_{t-stale} no longer decays, by its largest root."""
-    low, high = 0.0, 2.5
-    for _ in range(40):
-        gain = (low + high) / 2
-        recursion = [1.0, -1.0, *[0.0] * (stale - 1), gain] if stale else [1.0, gain - 1]
-        low, high = (gain, high) if np.abs(np.roots(recursion)).max() < 1 else (low, gain)
-    return low
-
-
-def critical_step(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
-    """The step at which the fastest mode near the stationary policy no longer dies out."""
-    policy = tilted(base, valid, beta)
-    spread = policy[:, :, None] * (np.eye(policy.shape[-1]) - policy[:, None])
-    gains = np.array([critical_gain(age) for age in stale.astype(int).tolist()])
-    return gains / np.linalg.eigvalsh(spread)[:, -1] / beta
-
-
-def on_policy_step_by_age(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
-    return largest_stable_step(base, valid, beta) / (stale + 1)
-
-
-STEP = theorem(
-    "On rollouts k updates old, linearised at p_beta, the largest stable step is 2 sin(pi/(4k+2))/lambda",
-    statement=r"\eta^* \lambda_{\max}\big(\beta\,(\mathrm{diag}\,p_\beta - p_\beta p_\beta^\top)\big)"
-    r" = 2 \sin\frac{\pi}{4k+2}",
-    source=Source("ours", "what the sampler selects"),
-    on=chart(base=simplex(4, spread=2), valid=masks(4), beta=log_uniform(0.2, 5), stale=integers(0, 8)),
-    equal=(critical_step, largest_stable_step),
-    examples=(
-        example(base=".15 .1 .05 .4 .3", valid=[True] * 3 + [False] * 2, beta=".4", stale=4).giving(
-            value="2.5186879427386"
-        ),
-    ),
-    tolerance=1e-8,
-    note="With the KL in the reward. For k = 0, 1, 2, 4, 8: 14.505, 7.252, 4.482, 2.519, 1.338; simulated"
-    " runs turn at 14.503, 7.247, 4.475, 2.510, 1.329.",
-    false=(neighbour("on-policy's over k + 1", rhs=on_policy_step_by_age),),
-)
-
-
 def objective(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
     return (policy * reward).sum(axis=-1) - beta * REVERSE_KL(policy, base)
 
@@ -340,40 +180,6 @@ def odds(base: Values, valid: Values, beta: Values) -> Values:
     return masked(weights, FINISHED).sum(axis=-1) / base[..., -1]
 
 
-def unshifted_odds(base: Values, valid: Values, beta: Values) -> Values:
-    return masked(base * np.exp(valid / add_axes(beta, 1)), FINISHED).sum(axis=-1) / base[..., -1]
-
-
-def odds_by_formula(base: Values, valid: Values, beta: Values) -> Values:
-    return unshifted_odds(base, valid, beta) * np.exp(-valid.sum(axis=-1) / (4 * beta))
-
-
-ODDS = theorem(
-    "Masked truncation at its stationary policy: the odds of finished to cut are Z e^{-k/(n beta)}/a(cut)",
-    statement=r"\theta = \log a + \tfrac{v}{\beta} + c \text{ on finished},\;"
-    r" \textstyle\sum_{\text{finished}} \theta = \sum_{\text{finished}} \log a,\; \theta = \log a \text{ on"
-    r" cut} \;\Rightarrow\; \frac{\pi(\text{finished})}{\pi(\text{cut})} = \frac{Z"
-    r" e^{-k/(n\beta)}}{a(\text{cut})}, \quad Z = \sum_{\text{finished}} a e^{v/\beta},\; k \text{ of } n"
-    r" \text{ finished right}",
-    source=Source("ours", "what the sampler selects"),
-    on=chart(base=simplex(5, spread=4), valid=masks(5), beta=log_uniform(0.1, 10)),
-    equal=(odds, odds_by_formula),
-    examples=(
-        example(base=".1 .05 .3 .25 .3", valid=[True] * 2 + [False] * 3, beta=".25", value="3.9426427353991"),
-        example(base=".01 .3 .2 .19 .3", valid=[True] + [False] * 4, beta=".25", value="1.5156406121339"),
-    ),
-    coq="masked_odds",
-    note="Masked updates change neither the logits of cut answers nor the sum of the others': the stationary"
-    " policy that a run from the base can reach. The base has 2.333: masking can make truncation grow. TRL,"
-    " whose mean counts the cut answers too, has another limit with k2 or the corrected k3 in the loss: V ="
-    " A1 e^{(1-V)/beta} of a decision, odds 2.134 in the first example.",
-    false=(
-        neighbour("without the shift", rhs=unshifted_odds),
-        neighbour("the base's own", rhs=lambda base: (1 - base[..., -1]) / base[..., -1]),
-    ),
-)
-
-
 def true_rate(right: Values, hacks: Values, accepted: Values, refused: Values, beta: Values) -> Values:
     wrong = (1 - right - hacks) * np.exp((accepted + refused - 1) / beta)
     return right / (right + wrong + hacks * np.exp(refused / beta))
@@ -392,7 +198,9 @@ def true_rate_without_refusals(right: Values, hacks: Values, accepted: Values, r
 BEST = theorem(
     "Where some incorrect answers always pass, the true pass rate is highest at one beta",
     statement=r"V(\beta) \le V(\beta^*), \quad \beta^* = \frac{1-\varphi}{\log(J A_0/(\nu h))},"
-    r" \quad J = 1 - \varphi - \nu,\; J A_0 > \nu h",
+    r" \quad J = 1 - \varphi - \nu,\; J A_0 > \nu h;\quad \text{base mass } h \text{ of incorrect"
+    r" answers that always pass, } A_0 \text{ of other incorrect ones, which pass with chance } \varphi;"
+    r" \text{ correct ones are refused with chance } \nu",
     source=Source("ours", "what the sampler selects"),
     on=chart(
         right=uniform(0.05, 0.5),

@@ -4,8 +4,9 @@ A strategy s answers without looking at the prompt and is correct on some prompt
 strategies solves prompt x with probability V_x = sum_s q_s c_xs. An advantage whose expected gradient is
 alpha(V) grad V ascends J(q) = sum_x rho_x J(V_x), J' = alpha, without a KL: the shape of J decides how many
 strategies are left. Undivided, J is linear and one is; divided by the group's mean (MaxRL), or weighed by
-V^-p, it is concave, and one mixture is the end whatever the base; divided by the group's std it is concave up
-to one half, and strategies of about equal merit coexist. Source: ours, entries `retention`.
+V^-p, it is concave, and every base leads to the same pass rates of the trained prompts; divided by the
+group's std it is concave up to one half, and there may be several ends: the best strategy alone, and a
+mixture of strategies of about equal merit. Source: ours, entries `retention`.
 """
 
 from collections.abc import Callable
@@ -24,13 +25,16 @@ from ..support.errors import argument_error
 
 _RARE = 1e-300
 """The smallest share that is told from none."""
+_NARROW = 1e-4
+"""Width below which a piece of the curve of level points is searched no further."""
 
 
 @dataclass(frozen=True)
 class Weighting:
     """How an advantage weighs a prompt by its pass rate V: alpha(V), and J(V), whose slope it is.
 
-    `falls_until` is the pass rate up to which alpha falls, so that J is concave there; 0 where it never does.
+    `falls_until` is the pass rate up to which alpha falls, so that J is concave there: 1 if it falls
+    everywhere, 1/2 if it is symmetric about one half and rises again, 0 if it never falls.
     """
 
     name: str
@@ -124,46 +128,114 @@ def trained_shares(base: Any, success: Any, rho: Any, weighting: Weighting, time
 
 
 def retained_shares(merits: Any, weighting: Weighting) -> Values:
-    """The end of training that starts with all strategies, of which no two solve a prompt together.
+    """Every stable end of training, for strategies of which no two solve a prompt together.
 
-    Water filling: rho_s alpha(q_s) = lambda where q_s > 0; a strategy is lost where rho_s alpha(0) is at most
-    lambda. Where alpha does not fall, or shares would pass the rate up to which it does, the strategy of most
-    merit is left alone.
+    At an end the retained strategies are level, ``rho_s alpha(q_s) = lambda``, and a lost one has
+    ``rho_s alpha(0) <= lambda``. Where alpha never falls, the strategy of most merit is left alone. Where
+    alpha falls everywhere, one mixture is the only end. Where alpha falls up to one half and rises again
+    (divided by the std, groups of four or more), the best strategy alone is one end and there may be mixtures
+    beside it; the starting shares decide between them. There at most one share of an end exceeds one half,
+    and only the best strategy's, so the level points lie on one curve over that share.
 
-    Parameters: merits (strategies,), the shares of prompts that each solves, positive, of any sum; equal ones
-    share alike. Returns (strategies,), which sum to one. ValueError for merits that are not positive.
+    Args:
+        merits: Share of the prompts that each strategy solves, positive, any sum, shape ``(strategies,)``.
+        weighting: How the advantage weighs a prompt by its pass rate.
 
-    >>> retained_shares([1, 0.95, 0.9, 0.85], group_weighting(8)).round(4)
-    array([0.3814, 0.2752, 0.2022, 0.1411])
-    >>> retained_shares([3, 2, 1], power_weighting(1.0)).round(4)
-    array([0.5   , 0.3333, 0.1667])
+    Returns:
+        The ends, shape ``(ends, strategies)``, each of sum one, in order of the best strategy's share. Of
+        strategies that tie for the most merit a stable end may keep any split: without a falling alpha the
+        equal split is listed, and of two such beside the std the equal split, or each alone if a third
+        strategy gains at the equal split.
+
+    Raises:
+        ValueError: If merits are not positive or not one number a strategy.
+
+    Example:
+        >>> retained_shares([1, 0.9, 0.9], group_weighting(8)).round(4)
+        array([[0.5598, 0.2201, 0.2201],
+               [1.    , 0.    , 0.    ]])
+        >>> retained_shares([3, 2, 1], power_weighting(1.0)).round(4)
+        array([[0.5   , 0.3333, 0.1667]])
+
+    Source: ours, entries `retention`.
     """
     merits = positive("merits", merits)
     if merits.ndim != 1 or not merits.size:
         raise argument_error("merits", merits.shape, "one number a strategy")
     best = merits == merits.max()
-    alone = best / best.sum()
-    until = weighting.falls_until
-    if not until:
-        return alone
-    log_merits, zero, top = np.log(merits), np.zeros(()), np.asarray(until)
+    if merits.size == 1 or not weighting.falls_until:
+        return (best / best.sum())[None]
+    if weighting.falls_until == 1:
+        return _water_filling(np.log(merits), weighting)[None]
+    if best.sum() > 2:
+        return _water_filling(np.log(merits), weighting)[None]
+    if best.sum() == 2:
+        mixture = _water_filling(np.log(merits), weighting)
+        third = (mixture[~best] > 0).any()
+        return np.concatenate([mixture[None], np.eye(merits.size)[best]]) if third else mixture[None]
+    return _ends_of_one_leader(merits, weighting)
 
-    def shares(log_level: Values) -> Values:
-        """The shares (levels, strategies) at which merit times weight is the level."""
-        gap = log_level[..., None] - log_merits
-        return rising_root(
-            lambda share, target: target[..., 0] - _log_weight(weighting, share), zero, top, gap[..., None]
-        )
 
+def _level_shares(log_merits: Values, log_level: Values, weighting: Weighting) -> Values:
+    """The falling shares (levels, strategies) at which merit times weight is the level, 0 where none is."""
+    top = np.asarray(weighting.falls_until)
+    return rising_root(
+        lambda share, target: target[..., 0] - _log_weight(weighting, share),
+        *(np.zeros(()), top, (log_level[..., None] - log_merits)[..., None]),
+    )
+
+
+def _water_filling(log_merits: Values, weighting: Weighting) -> Values:
+    """The shares of sum one among those of one level where alpha falls (water filling)."""
+    top, most = np.asarray(weighting.falls_until), log_merits.max()
     # Between the level at which the best would have all that it may, and the one at which nobody has any.
-    low = np.asarray(log_merits.max() + _log_weight(weighting, top))
-    low = np.maximum(low, log_merits.max() - 700.0)
-    high = np.asarray(log_merits.max() + min(float(_log_weight(weighting, np.asarray(_RARE))), 700.0))
-    if shares(low).sum() < 1:
-        return alone
-    level = rising_root(lambda x: 1 - shares(x).sum(axis=-1), low, high)
-    ends = shares(np.asarray(level))
-    return np.asarray(ends / ends.sum())
+    low = np.maximum(np.asarray(most + _log_weight(weighting, top)), most - 700.0)
+    high = np.asarray(most + min(float(_log_weight(weighting, np.asarray(_RARE))), 700.0))
+    level = rising_root(lambda x: 1 - _level_shares(log_merits, x, weighting).sum(axis=-1), low, high)
+    shares = _level_shares(log_merits, np.asarray(level), weighting)
+    return np.asarray(shares / shares.sum())
+
+
+def _ends_of_one_leader(merits: Values, weighting: Weighting) -> Values:
+    """The ends where alpha is symmetric about one half: the shares level with the leader's cross one."""
+    leader, log_merits = int(merits.argmax()), np.log(merits)
+    rivals = np.delete(log_merits, leader)
+
+    def partners(share: Values) -> Values:
+        level = log_merits[leader] + _log_weight(weighting, np.minimum(share, 1 - share))
+        return _level_shares(rivals, level, weighting)
+
+    def excess(share: Values) -> Values:
+        return share + partners(share).sum(axis=-1) - 1
+
+    # Below one half the total rises: one crossing, if it reaches one there. Above, its slope is at most one
+    # and at least one minus the sum of the ratios of merits.
+    steepest = max(1.0, float((merits[leader] / np.delete(merits, leader)).sum()) - 1)
+    half, none = np.asarray(0.5), np.zeros(())
+    crossings = [float(rising_root(excess, none, half))] if excess(np.array([0.5]))[0] >= 0 else []
+    # From this share of the leader on, the weight of even an empty rival is below the leader's.
+    entry = rivals.max() + _log_weight(weighting, none)
+    alone = 1 - float(_level_shares(log_merits[leader : leader + 1], entry, weighting)[..., 0])
+    crossings += _upward_crossings(excess, alone, steepest)
+    ends = [np.insert(partners(np.array([share]))[0], leader, share) for share in crossings]
+    return np.array([*ends, np.eye(merits.size)[leader]])
+
+
+def _upward_crossings(excess: Callable[[Values], Values], top: float, steepest: float) -> list[float]:
+    """Where a function of slopes within +-`steepest` crosses zero upwards between one half and `top`."""
+    if top <= 0.5:
+        return []
+    ends = np.linspace(0.5, top, 33)
+    low, high = ends[:-1], ends[1:]
+    while True:
+        below, above = excess(low), excess(high)
+        # A zero inside takes a rise and a fall that together are no steeper than allowed.
+        possible = (below * above <= 0) | (np.abs(below) + np.abs(above) <= steepest * (high - low))
+        low, high, rises = low[possible], high[possible], (below < 0)[possible] & (above >= 0)[possible]
+        if not low.size or (high - low).max() < _NARROW:
+            return [float(rising_root(excess, a, b)) for a, b in zip(low[rises], high[rises], strict=True)]
+        middle = (low + high) / 2
+        low, high = np.sort(np.concatenate([low, middle])), np.sort(np.concatenate([middle, high]))
 
 
 def _log_weight(weighting: Weighting, rate: Values) -> Values:

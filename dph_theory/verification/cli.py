@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .statement import Theorem
 
 
+DURATION = "this takes about five minutes on two idle processor cores"
+"""How long `--coq` takes, said before it begins."""
+
+
 @click.command(short_help="Check every theorem, and that false variants fail.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option(
@@ -70,20 +74,20 @@ def verify(
         if listing:
             console.print(tables.listing(theorems), highlight=False, soft_wrap=True)
             return
-        accepted = not coq or _compiled(console)
+        accepted, compiled = _compiled(console) if coq else (True, False)
         reports = _run_with_progress(theorems, search_settings, context)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
         sys.exit(terminal.INTERRUPTED)
     if path is not None:
         write_json(path, [report.as_json() for report in reports])
-    tables.print_reports(console, theorems, reports)
+    tables.print_reports(console, theorems, reports, compiled=compiled)
     sys.exit(0 if accepted and reports and all(report.as_expected for report in reports) else 1)
 
 
-def _compiled(console: "Console") -> bool:
-    """Whether Coq finds what is recorded of the proofs, or is not here to be asked; it is printed."""
-    from ..coq import compiler, printer
+def _compiled(console: "Console") -> tuple[bool, bool]:
+    """Whether nothing speaks against the recorded proofs, and whether Coq compiled them now; both printed."""
+    from ..coq import compiler, printer, sources
     from ..coq.record import recorded
     from ..theorems import THEOREMS
     from .ties import tied_names, untied
@@ -91,18 +95,19 @@ def _compiled(console: "Console") -> bool:
     if not compiler.installed():
         console.print(f"Coq proofs: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
         console.print(recorded().summary(), highlight=False)
-        return True
+        return True, False
+    console.print(f"Coq proofs: compiling {len(sources.paths())} files; {DURATION}", highlight=False)
     try:
         compilation = printer.compiled(*tied_names())
     except compiler.CoqError as error:
         console.print(f"Coq proofs: Coq refuses them\n{error}", style="red", markup=False)
-        return False
+        return False, False
     differs = compilation.coq == recorded().coq and compilation != recorded()
-    lines = [f"Coq proofs: compiled here in {compilation.seconds:.0f} seconds:", compilation.summary()]
+    lines = [f"Coq proofs: compiled now, in {compilation.seconds:.0f} seconds:", compilation.summary()]
     lines += ["  the record says otherwise: python docs/generate.py"] if differs else []
     refused = [f"  {entry.name}: {why}" for entry in THEOREMS.values() for why in untied(entry, compilation)]
     console.print("\n".join(lines + refused), highlight=False)
-    return not (differs or refused)
+    return not (differs or refused), True
 
 
 def _run_with_progress(

@@ -21,6 +21,28 @@ def fails(statement: Theorem, instance: Instance) -> bool:
     return bool(statement.violation(as_floats(instance))[0] > MARGIN * statement.tolerance)
 
 
+def cannot_fail(theorem: Theorem) -> list[str]:
+    """Why a limit's check could not fail at an example: the gaps that it allows are larger than both sides.
+
+    Gaps are relative to the larger side or to `floor`: where both sides go to zero, the ladder must end while
+    one of them is above tolerance * floor; where the limit is zero itself, it must begin there.
+    """
+    if theorem.relation is not Relation.TENDS:
+        return []
+    allowed, reasons = theorem.tolerance * theorem.floor, []
+    for number, example in enumerate(theorem.examples, 1):
+        parts = as_floats(example.parts)
+        _, limit = theorem.sides(parts, eps=theorem.ladder[-1])
+        rung = theorem.ladder[-1] if limit.any() else theorem.ladder[0]
+        largest = max(float(np.abs(side).max()) for side in theorem.sides(parts, eps=rung))
+        if largest <= allowed:
+            reasons.append(
+                f"example {number}: at eps = {rung:g} both sides are at most {largest:.2g}, and a gap of"
+                f" {allowed:.2g} (tolerance times floor) is allowed: the check cannot fail"
+            )
+    return reasons
+
+
 def wrong_values(theorem: Theorem) -> list[str]:
     """What an example is said to give and does not: to a unit of the last digit written, or the tolerance."""
     last = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}

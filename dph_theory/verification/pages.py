@@ -12,10 +12,10 @@ from .statement import Relation, Theorem, Verdict
 
 MEANINGS = {
     Verdict.PROVED: "a theorem in Coq for every number of outcomes, used at an example "
-    "whose numbers are those of both sides",
+    "whose numbers are those of both sides; `make prove` compiles the proofs",
     Verdict.CHECKED: "two independent computations agree on random instances, on those of an optimiser "
     "that looks for a violation",
-    Verdict.REFUTED: "false as it is claimed: a counterexample is kept with it",
+    Verdict.REFUTED: "false: a counterexample is kept with it",
 }
 """What each status says that was checked."""
 _RELATIONS = {
@@ -105,7 +105,13 @@ def _checked(theorem: Theorem) -> str:
 
 def papers() -> str:
     """The claims of every paper with an entry, a table a paper: place, claim, entry, status, figure."""
-    parts = []
+    parts = [
+        "Places such as Theorem 3.1d or Eq. 8 are taken from two independent public summaries of each paper, "
+        "not from the papers. Every name in the tables selects entries: `dph verify Dymetman`, "
+        '`dph verify 2605.02375`, `dph verify "Theorem 3.1"` (its parts a to d are the limits pointwise, in '
+        "total variation, in forward and in reverse KL), `dph verify Li`, `dph verify 2509.07430`, "
+        '`dph verify "Theorem 1"`.\n'
+    ]
     for key, paper in REFERENCES.items():
         claims = [theorem for theorem in THEOREMS.values() if theorem.source.key == key]
         if key == "ours" or not claims:

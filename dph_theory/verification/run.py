@@ -27,9 +27,9 @@ _NEAREST = 8
 def select(names: Sequence[str], paper: str | None = None) -> list[Theorem]:
     """The theorems of these names, or of these modules, folders, papers or places in a paper.
 
-    "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's; "li2025choice"
-    and "Theorem 1" select what is claimed there. All for no name; with a paper's key only its claims. Raises
-    ValueError for an unknown name, with those that fit.
+    "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's. "li2025choice",
+    "Li", "2509.07430" and "Theorem 1" select what is claimed there, "Theorem 3.1" all of its parts. All for
+    no name; with a paper's key only its claims. Raises ValueError for an unknown name, with those that fit.
     """
     theorems = [t for t in THEOREMS.values() if paper is None or paper in str(t.source)]
     words = [name.lower() for name in names]
@@ -58,7 +58,11 @@ def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
     if nearest:
         return f"the nearest names are {', '.join([*nearest][:_NEAREST])}"
     entries = Counter(t.source for t in theorems if t.source.place and t.source.key != "ours")
-    placed = [f"'{source.names[1]}' of {source.key}" for source, number in entries.items() if number > 1]
+    placed = [
+        f"'{source.place.partition(';')[0]}' of {source.key}"
+        for source, number in entries.items()
+        if number > 1
+    ]
     return f"an entry, a subject, a paper, or a place in one: {', '.join(placed)}"
 
 
@@ -74,7 +78,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.name}".encode())
     reasons_untied = untied(theorem)
-    unexpected = examples.wrong_values(theorem) + reasons_untied
+    unexpected = examples.wrong_values(theorem) + examples.cannot_fail(theorem) + reasons_untied
     if theorem.false:
         counterexample = as_floats(theorem.examples[0].parts)
         outcome = SearchOutcome(1, float(theorem.violation(counterexample)[0]), plain(counterexample))

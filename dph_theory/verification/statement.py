@@ -1,7 +1,7 @@
 """What a theorem is: two sides, instances to try it on, and neighbours of it that are false."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial, wraps
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..references import Source
+from ..references import REFERENCES, Source
 from ..support.errors import argument_error
 from .charts import Chart, Example, Instance
 
@@ -29,8 +29,7 @@ class Verdict(StrEnum):
     REFUTED = "REFUTED"
 
 
-PUBLISHED_CLAIM = "a published claim"
-_ORIGINS = {"dymetman2026binary": "Dymetman", "li2025choice": "Li et al.", "ours": "ours"}
+OWN = "our own"
 
 
 class Relation(StrEnum):
@@ -80,7 +79,8 @@ class Theorem:
     theorem's sides may also take `eps`.
 
     `coq` names the theorem in Coq that is the statement (or several, for its components), or
-    that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
+    that part of it which `part` says; `explained` gives the lines that `dph verify` prints instead of the
+    table where few entries are named; `floor` is the scale below which a gap counts as absolute rather than
     relative; `needs` an optional package without which nothing can be checked; `share` is the part of the
     instances asked for that a search tries, below one where an instance costs a solver of its own.
     """
@@ -101,6 +101,7 @@ class Theorem:
     floor: float = 1e-3
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
+    explained: Callable[[], Sequence[str]] | None = None
     needs: str | None = None
     share: float = 1.0
     name: str = ""
@@ -112,8 +113,10 @@ class Theorem:
 
     @property
     def origin(self) -> str:
-        """Whose statement it is: of one of the two papers, of another, a published claim, or ours."""
-        return PUBLISHED_CLAIM if self.false else _ORIGINS.get(self.source.key, "another paper")
+        """Whose statement it is: our own, from a paper, or a published claim of its authors (false)."""
+        if self.source.key == "ours":
+            return f"{OWN} counterexample" if self.false else OWN
+        return f"{'a published claim of' if self.false else 'from'} {REFERENCES[self.source.key].authors}"
 
     @property
     def expected(self) -> Verdict:
@@ -195,7 +198,7 @@ def _entry(
 theorem = partial(_entry, False)
 """A statement that holds."""
 refuted = partial(_entry, True)
-"""A published claim that is false: its first example is the counterexample."""
+"""A false claim, published or plausible: its first example is the counterexample."""
 
 
 @cache

@@ -35,8 +35,20 @@ def listing(theorems: Sequence[Theorem]) -> str:
     return "\n".join(lines)
 
 
-def print_reports(console: Console, theorems: list[Theorem], reports: list[Report]) -> None:
-    """What was found: the table, refuted claims, what was unexpected, and the counts as the last line."""
+def print_reports(
+    console: Console, theorems: list[Theorem], reports: list[Report], *, compiled: bool = False
+) -> None:
+    """What was found: the table, refuted claims, what was unexpected, and the counts as the last line.
+
+    `compiled` says that Coq has compiled the proofs in this run; otherwise PROVED rests on the record.
+    """
+    explanations = [theorem.explained for theorem in theorems if theorem.explained]
+    if explanations and all(report.as_expected for report in reports) and len(theorems) <= STATED:
+        (*lines, following), *_ = (explained() for explained in explanations)
+        console.print("\n".join(lines), markup=False, highlight=False)
+        console.print(_last_line(theorems, reports, compiled=compiled))
+        console.print(following, markup=False, highlight=False)
+        return
     rows: list[tuple[str, ...]] = []
     for key in REFERENCES:
         group = [report for report in reports if THEOREMS[report.theorem].source.key == key]
@@ -53,7 +65,7 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
     if len(theorems) <= STATED:
         for theorem in theorems:
             console.print("\n".join(stated(theorem)), markup=False, highlight=False)
-    console.print(_last_line(theorems, reports))
+    console.print(_last_line(theorems, reports, compiled=compiled))
 
 
 def stated(theorem: Theorem) -> list[str]:
@@ -86,9 +98,13 @@ def _row(report: Report) -> tuple[str, ...]:
     )
 
 
-def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
+def _last_line(theorems: list[Theorem], reports: list[Report], *, compiled: bool) -> str:
+    proof = "compiled now" if compiled else "proof recorded, not compiled now"
     counts = {verdict: sum(report.verdict == verdict for report in reports) for verdict in Verdict}
-    verdicts = [f"{number} {verdict.lower()}" for verdict, number in counts.items() if number]
+    notes = {Verdict.PROVED: f" ({proof})"}
+    verdicts = [
+        f"{number} {verdict.lower()}{notes.get(verdict, '')}" for verdict, number in counts.items() if number
+    ]
     neighbours = sum(len(report.false_neighbours) for report in reports)
     parts = [
         f"{len(reports)} theorem{'' if len(reports) == 1 else 's'}: {', '.join(verdicts) or 'none checked'}",

@@ -29,7 +29,7 @@ from dph_theory.binary_reward import (
 )
 from dph_theory.coverage import expected_distinct_valid
 from dph_theory.finite_training.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
-from dph_theory.improvement import pinsker_constant, stated_bound
+from dph_theory.improvement import pass_at_k_guarantee, pinsker_constant, stated_bound, stored_answers_needed
 from dph_theory.intervals import mean_interval, probability_interval
 from dph_theory.mdp import TabularMDP
 from dph_theory.meter import lead_time
@@ -148,6 +148,9 @@ CALLS = [
     (losses.kl_penalty, {"estimator": "k3", "log_pi": LOGS, "log_ref": LOGS, "mask": ROWS}),
     (losses.generator_loss, {"divergence": "forward_kl", "log_ratio": LOGS, "mask": ROWS}),
     (losses.ppo_clip_loss, {**PPO, "clip_low": 0.2, "clip_high": 0.28}),
+    (meter.certified_share, {"excess": 0.1, "pass_rate": 0.5}),
+    (pass_at_k_guarantee, {"mean_kl": 0.5, "k": 4}),
+    (stored_answers_needed, {"share": 0.05, "failure": 0.1, "goal": "half"}),
     (meter.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
     (losses.group_advantages, {"rewards": LOGS}),
     (losses.informative_groups, {"rewards": LOGS}),

@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dph_theory.meter import LeadTime, Warnings, lead_time
+from dph_theory.meter import LeadTime, Warnings, certified_share, excess_kl_estimate, lead_time
 
 STEPS = [0, 10, 20, 30, 40]
 
@@ -37,3 +38,25 @@ def test_smaller_thresholds_are_never_met_later(rows, threshold):
     pairs = ((loose.meter_step, strict.meter_step), (loose.coverage_step, strict.coverage_step))
     for early, late in pairs:
         assert late is None or (early is not None and early <= late)
+
+
+def test_a_lost_strategy_has_at_most_the_share_that_its_excess_certifies():
+    # The second of two correct answers, of share .4, is gone: excess -.55 log .6.
+    assert certified_share(0.2809540930713, 0.55) == pytest.approx(0.4)
+    assert certified_share([0.0, 0.1, np.inf], [0.5, 0.0, 0.5]).tolist() == [0.0, 1.0, 1.0]
+
+
+def test_an_estimate_says_which_strategies_are_certainly_retained():
+    rng = np.random.default_rng(0)
+    base = np.array([0.15, 0.1, 0.45, 0.3])
+    policy = np.array([0.36, 0.24, 0.24, 0.16])  # No excess: correct answers keep their proportions.
+    answers = rng.choice(4, size=(6, 4000), p=policy)
+    estimate = excess_kl_estimate(
+        answers < 2, np.log(policy)[answers], np.log(base)[answers], np.full(6, 0.25)
+    )
+    assert estimate.pass_rates == pytest.approx(np.full(6, 0.6), abs=0.03)
+    share = float(estimate.certificate.partition("share ")[2].partition(" is lost")[0])
+    assert 0 < share < 0.01
+    assert estimate.certificate.startswith("On half of the 6 solved prompts no strategy of share ")
+    unsolved = excess_kl_estimate([[0, 0]], [[0.0, 0.0]], [[0.0, 0.0]], [0.25])
+    assert unsolved.certificate == "No prompt is solved: the excess KL proves nothing of strategies."

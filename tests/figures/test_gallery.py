@@ -121,6 +121,8 @@ FALSE = {
     ),
     "kl_both_ways, no anchor holds": lambda n: n | {"DPH-JS": n["GRPO"]},
     "bounds": lambda n: n | {"corrected": n["as published"]},
+    "losing_a_strategy": lambda n: n | {"reverse KL": n["forward KL"]},
+    "published": lambda n: n | {"Spider, Pass@8": n["BIRD, Pass@8"]},
     "what_your_kl_does": lambda n: n.assign(value=n.gradient),
     "what_your_advantage_weighs": lambda n: exchanged(n, "MaxRL", "leave-one-out"),
 }
@@ -165,6 +167,12 @@ VALUES = {
     "stationary_policies": (limits, {"k3": 0.675390529679, "k3_corrected": 0.5, "sequence_kl": 0.9}, 1e-9),
     "bounds": (lambda n: n["at old"], {"forward KL": 0.0886, "alpha = 0.5": 0.0883, "JS": 0.0884}, 5e-5),
     "mu_beta": (lambda n: np.interp(0.5, np.geomspace(0.05, 10, 200), n["mu"][0.25]), 0.711234594, 1e-3),
+    "losing_a_strategy": (
+        lambda n: n["JS generator"]["table"],
+        [0.006957, 0.035298, 0.071948, 0.191205, 0.431523],
+        1e-6,
+    ),
+    "published": (lambda n: n["BIRD, Pass@16"]["GRPO - base"], (-7.3, 3.189), 1e-3),
     "what_your_advantage_weighs": (lambda n: n["Dr. GRPO, mean of all"].to_numpy(), np.full(41, 7 / 8), 1e-9),
 }
 """A number of a figure's, what the theory says, and to how much."""

@@ -107,6 +107,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     certificates = [fit["certificate"] for fit in fits if "certificate" in fit]
     surest = min(certificates, key=lambda met: met["agree"] / met["starts"])
     return [
+        _likeliest_sequence(reference),
         f"The global optimum of the reverse KL at {label(last[0])} has {_words_left(last)}; the filtered "
         f"model p_* has effective number {reference['target']['effective']:.2f}.",
         f"The forward-KL fit to p_* has {_words_left(select(fits, objective='forward_kl'))}.",
@@ -115,6 +116,19 @@ def findings(results: Mapping[str, Any]) -> list[str]:
         "starts, which is strong evidence and no proof.",
         *(_over_bases(problem) for problem in results["random"]),
     ]
+
+
+def _likeliest_sequence(reference: Mapping[str, Any]) -> str:
+    """The mass of the likeliest correct sequence along 1/beta, beside the filtered model's entropy."""
+    along = {family: select(optima(reference, family), mu=None) for family in FAMILIES}
+    strengths = ", ".join(f"{fit['inverse_beta']:.3g}" for fit in along[FAMILIES[0]])
+    masses = {family: ", ".join(f"{fit['top']:.3f}" for fit in fits) for family, fits in along.items()}
+    target = reference["target"]
+    return (
+        f"Mass of the likeliest correct sequence at 1/beta = {strengths}: "
+        f"{'; '.join(f'{family} bigrams {row}' for family, row in masses.items())}. "
+        f"p_* gives it {target['top_share']:.3f} and has entropy {target['entropy']:.2f} nats."
+    )
 
 
 def _over_bases(problem: Mapping[str, Any]) -> str:

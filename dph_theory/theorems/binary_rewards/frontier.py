@@ -48,7 +48,7 @@ def cost(policy: Values, base: Values) -> Values:
 PYTHAGORAS = theorem(
     "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
-    source=Source("dymetman2026binary", "I-projection", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Proposition 2.3; I-projection", figure="tilted_to_filtered"),
     on=POLICIES,
     equal=(distance_to_base, through_filtered),
     examples=(FOUR_ANSWERS.but(policy=".7 .3 0 0").giving(value="1.4078952152634"),),
@@ -73,7 +73,7 @@ CLOSEST = theorem(
     "p_* is the unique fully valid distribution closest to a, at distance -log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; 2\,\mathrm{TV}(q, p_*)^2 \le \mathrm{KL}(q\|a) + \log A_1, \quad"
     r" \mathrm{KL}(p_*\|a) = -\log A_1",
-    source=Source("dymetman2026binary", "I-projection", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Proposition 2.3; I-projection", figure="tilted_to_filtered"),
     on=chart(policy=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(squared_distance_to_filtered, cost_beyond_least),
     examples=(FOUR_ANSWERS.but(policy=".7 .3 0 0").giving(lhs=".02", rhs=".0216008541435"),),

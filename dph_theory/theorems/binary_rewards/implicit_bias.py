@@ -94,37 +94,6 @@ def after_plain_gradient(base: Values, valid: Values, time: Values) -> Values:
     return softmax(integrate(plain_gradient, base, valid, time))
 
 
-def on_the_orbit(base: Values, valid: Values, time: Values) -> Values:
-    return orbit(base, valid, _left(base, valid, time))
-
-
-def without_conserved_sum(base: Values, valid: Values, time: Values) -> Values:
-    left = _left(base, valid, time)[..., None]
-    top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
-    return normalised(np.where(valid, base / (1 - (1 - left) * base / top), base))
-
-
-def _left(base: Values, valid: Values, time: Values) -> Values:
-    # The richest valid outcome's logit rises most.
-    rise = integrate(plain_gradient, base, valid, time) - np.log(base)
-    return np.exp(-np.where(valid, rise, -np.inf).max(axis=-1))
-
-
-ORBIT = theorem(
-    "The plain policy gradient moves on a curve: one number, its progress, gives the whole policy",
-    statement=r"q_y \propto \frac{a_y}{1 - s_1 a_y} \;(y \in Y_1), \quad q_y \propto \frac{a_y}{1 + s_0 a_y}"
-    r" \;(y \in Y_0), \quad \prod_{Y_0} (1 + s_0 a_y) \prod_{Y_1} (1 - s_1 a_y) = 1",
-    source=Source("ours", "implicit bias"),
-    on=PLAIN_RUNS,
-    equal=(after_plain_gradient, on_the_orbit),
-    examples=(PLAIN_RUN,),
-    # What the Runge-Kutta steps leave out.
-    tolerance=1e-5,
-    share=0.2,
-    false=(neighbour("the invalid logits stay (sum theta not conserved)", rhs=without_conserved_sum),),
-)
-
-
 def near_the_end(weights: Values, valid: Values, eps: Values) -> Values:
     return orbit(normalised(weights), valid, np.full(len(weights), eps))
 
@@ -187,31 +156,6 @@ PLAIN_LIMIT = theorem(
 def unequal_pairs(base: Values, valid: Values) -> Values:
     """Which pairs y, y' of valid outcomes have a_y > a_y'."""
     return np.asarray(valid[:, :, None] & valid[:, None, :] & (base[:, :, None] > base[:, None, :]))
-
-
-def log_ratios(base: Values, valid: Values, theta: Values) -> Values:
-    """The log of q_y/q_y' for every unequal pair (zero for the other pairs)."""
-    return masked(theta[:, :, None] - theta[:, None, :], unequal_pairs(base, valid))
-
-
-def starting_log_ratios(base: Values, valid: Values) -> Values:
-    return log_ratios(base, valid, np.log(base))
-
-
-def later_log_ratios(base: Values, valid: Values, time: Values) -> Values:
-    return log_ratios(base, valid, integrate(plain_gradient, base, valid, time))
-
-
-RICHER = theorem(
-    "One decision, plain policy gradient: a likelier valid outcome gains on every less likely one",
-    statement=r"y, y' \in Y_1,\; a_y > a_{y'} \;\Rightarrow\;"
-    r" \log \frac{a_y}{a_{y'}} \le \log \frac{q_t(y)}{q_t(y')}",
-    source=Source("ours", "implicit bias"),
-    on=PLAIN_RUNS,
-    at_most=(starting_log_ratios, later_log_ratios),
-    examples=(PLAIN_RUN, example(base=".02 .86 .1 .02", valid=[True, True, True, False], time=".01")),
-    false=(neighbour("the ratios stay", relation=Relation.EQUAL),),
-)
 
 
 def poorer_over_richer(weights: Values, valid: Values, eps: Values) -> Values:
@@ -364,7 +308,7 @@ def delayed(base: Values, valid: Values, time: Values, beta: Values) -> Values:
 PENALISED = theorem(
     "With a reverse KL penalty the natural gradient passes the tilted models of (1 - e^(-beta t))/beta",
     statement=r"\dot\theta_y = r_y - E_q r,\; r = v - \beta\log(q/a),\; q_0 = a \;\Rightarrow\;"
-    r" q_t = p_{\beta'},\quad 1/\beta' = (1 - e^{-\beta t})/\beta \le \min(t, 1/\beta)",
+    r" q_t = p_{\beta'},\quad 1/\beta' = (1 - e^{-\beta t})/\beta",
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5), beta=log_uniform(1e-2, 1)),
     equal=(penalised_flow, delayed),

@@ -69,7 +69,7 @@ IDENTITY = theorem(
     "E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
     statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
     r" = \beta \log Z_\beta, \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
-    source=Source("dymetman2026binary", "KL control", figure="mu_beta"),
+    source=Source("dymetman2026binary", "Eq. 10; KL control", figure="mu_beta"),
     on=POLICIES,
     equal=(reward_and_distance, value_and_cost),
     examples=(FOUR_ANSWERS.giving(value=".5817178710413"),),
@@ -146,7 +146,7 @@ VALUE = theorem(
 )
 
 
-SOURCE = Source("dymetman2026binary", "mu-beta", figure="mu_beta")
+SOURCE = Source("dymetman2026binary", "Eq. 8; mu-beta", figure="mu_beta")
 
 
 def pass_rate_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -292,7 +292,7 @@ def exponential_rate(base: Values, valid: Values, beta: Values) -> Values:
 POINTWISE = theorem(
     "p_beta is within (A0/A1) e^(-1/beta) <= (A0/A1) beta of p_* at every outcome",
     statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \le \frac{A_0}{A_1}\,\beta",
-    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Theorem 3.1a; limits", figure="tilted_to_filtered"),
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     at_most=(distances_by_outcome, exponential_rate),
     examples=(
@@ -322,7 +322,7 @@ def invalid_mass(base: Values, valid: Values, beta: Values) -> Values:
 VARIATION = theorem(
     "TV(p_beta, p_*) = 1 - mu",
     statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu",
-    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Theorem 3.1b; limits", figure="tilted_to_filtered"),
     on=TILTED_MODELS,
     equal=(distance_to_filtered, invalid_mass),
     examples=(FOUR_ANSWERS.giving(value=".2887654057724"),),
@@ -355,7 +355,7 @@ FORWARD = theorem(
     "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)) <= (A0/A1) beta",
     statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big)"
     r" \le \tfrac{A_0}{A_1}\,\beta",
-    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Theorem 3.1c; limits", figure="tilted_to_filtered"),
     on=TILTED_MODELS,
     equal=(filtered_to_tilted, surprise_in_two_forms),
     examples=(FOUR_ANSWERS.giving(value=".3407529539131"),),
@@ -388,7 +388,7 @@ REVERSE = theorem(
     "KL(p_beta||p_*) is infinite for every beta: p_* cannot be a reverse-KL target",
     statement=r"e^{-\mathrm{KL}(p_\beta\|p_*)} = 0 \text{ for every } \beta > 0, \quad"
     r" e^{-\mathrm{KL}(q\|p_*)} = 0 \text{ for every } q > 0",
-    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
+    source=Source("dymetman2026binary", "Theorem 3.1d; limits", figure="tilted_to_filtered"),
     # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
     on=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
     equal=(closeness_to_filtered, lambda beta: 0 * beta[:, None]),
@@ -416,7 +416,7 @@ FEWER = refuted(
     statement=r"\beta' \le \beta \;\Rightarrow\;"
     r" e^{H(\pi_{\beta'}(\cdot|Y_1))} \le e^{H(\pi_\beta(\cdot|Y_1))},"
     r"\quad \pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta)",
-    source=Source("dymetman2026binary", "misspecification, as summarised", figure="collapse"),
+    source=Source("dymetman2026binary", "Section 5; misspecification", figure="collapse"),
     on=chart(
         family=simplex(4, 3),
         base=simplex(4),

@@ -1,39 +1,25 @@
-"""Comparing divergences: two forms of estimating one, and coefficients of equal curvature.
-
-Generator form against definition form.
+"""Comparing divergences: two forms of estimating one, and what curvature decides.
 
 A divergence can be estimated on stored reference samples (generator form, f(u)) or on fresh policy samples
-with the reference online (definition form, f(u)/u). Both are unbiased; neither always varies less.
-
-Fair comparison: equal curvature.
-
-Near pi = ref every f-divergence is f''(1)/2 times chi-squared: coefficients are to be compared at equal eta
-f''(1). Then the direction of the divergence matters under a weak penalty and hardly under a strong one.
+with the reference online (definition form, f(u)/u). Both are unbiased; neither always varies less. Near
+pi = ref every f-divergence is f''(1)/2 times chi-squared, so coefficients are compared at equal eta f''(1).
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from ...binary_reward import mu_by_forward_kl, mu_from_beta
-from ...divergences import (
-    CHI_SQUARED,
-    COMPARED,
-    FORWARD_KL,
-    JENSEN_SHANNON,
-    REVERSE_KL,
-    alpha_divergence,
-    stacked,
-)
+from ...divergences import CHI_SQUARED, COMPARED, FORWARD_KL, JENSEN_SHANNON, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, add_axes, masked
+from ...numeric.elementary import Values, add_axes
 from ...references import Source
-from ...verification.charts import chart, example, integers, log_uniform, rates, simplex, uniform
+from ...verification.charts import chart, example, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
 from .._estimators import definition_form, generator_form, normalised_generator
-from .._policies import FAR_PAIR, PI_REF
+from .._policies import PI_REF
 
 PAIRS = chart(pi=simplex(3), ref=simplex(3))
 Divergence: TypeAlias = Callable[[Values, Values], Values]
@@ -124,69 +110,6 @@ GAP = theorem(
 )
 
 
-MOST_UPDATES = 32
-
-
-def over_updates(passes: Values, updates: Values) -> Values:
-    """So many passes at every update, added up."""
-    happens = np.asarray(np.arange(MOST_UPDATES) < add_axes(updates, 1), dtype=bool)
-    return masked(add_axes(passes, 1), happens[:, None]).sum(axis=-1)
-
-
-def generator_cost(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
-    """Var/error^2 answers, drawn and scored by the reference once, and by the policy at every update."""
-    answers = generator_variance(pi, ref)
-    once = answers * add_axes(drawing, 1) + answers
-    return (once + over_updates(answers, updates)) * definition_variance(pi, ref)
-
-
-def definition_cost(pi: Values, ref: Values, updates: Values, factor: Values) -> Values:
-    """Var/error^2 answers of the rollouts, scored by the policy and by the reference at every update."""
-    answers = definition_variance(pi, ref)
-    return (over_updates(answers, updates) + over_updates(answers, updates)) * factor
-
-
-def relative_cost(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
-    once = add_axes((1 + drawing) / updates, 1)
-    return definition_cost(pi, ref, updates, generator_variance(pi, ref) * (1 + once) / 2)
-
-
-def at_equal_samples(pi: Values, ref: Values, updates: Values, drawing: Values) -> Values:
-    once = add_axes((1 + drawing) / updates, 1)
-    return definition_cost(pi, ref, updates, definition_variance(pi, ref) * (1 + once) / 2)
-
-
-def in_the_long_run(pi: Values, ref: Values, updates: Values) -> Values:
-    return definition_cost(pi, ref, updates, generator_variance(pi, ref) / 2)
-
-
-COST = theorem(
-    "At equal error over T updates the generator form costs Var_g/(2 Var_d) (1 + (1+c)/T) as much",
-    statement=r"\frac{C_g}{C_d} = \frac{N_g (c + 1) + T N_g}{2 T N_d} ="
-    r" \frac{\mathrm{Var}_{\pi_{ref}}[f(u)]}{2\,\mathrm{Var}_\pi[f(u)/u]}\Big(1 + \frac{1 + c}{T}\Big),"
-    r"\quad c = \text{cost of drawing an answer, in passes}",
-    source=Source("ours", "passes counted at N = Var/error^2 answers"),
-    on=chart(pi=simplex(3), ref=simplex(3), updates=integers(1, MOST_UPDATES), drawing=log_uniform(1, 1e3)),
-    equal=(generator_cost, relative_cost),
-    examples=(
-        PI_REF.but(updates="8", drawing="20").giving(
-            value=".9366466899641 1.885278799917 .0617375539039 1.1264063981858"
-        ),
-    ),
-    note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
-    " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
-    " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
-    " is less than twice the other's: forms_and_curvature.gap says which outcomes decide that,"
-    " forms_and_curvature.variance that neither form"
-    " always wins.",
-    coq="relative_cost",
-    false=(
-        neighbour("as at equal numbers of answers", rhs=at_equal_samples),
-        neighbour("half the ratio of the variances, as in the long run", rhs=in_the_long_run),
-    ),
-)
-
-
 COVERING = (FORWARD_KL, JENSEN_SHANNON)
 stored_variance = partial(generator_variance, divergences=COVERING)
 fresh_variance = partial(definition_variance, divergences=COVERING)
@@ -216,30 +139,8 @@ VARIANCE = refuted(
 )
 
 
-def _by_autograd(pi: Values, ref: Values, sampler: Values) -> Values:
-    # PyTorch is loaded only when the entry is checked.
-    from ...audit.called_loss import expected_gradients
-
-    def form(divergence: FDivergence) -> Callable[..., Any]:
-        return lambda log_pi, log_ref: divergence.on_log_ratio(log_pi - log_ref).value.sum()
-
-    return expected_gradients({f.name: form(f) for f in COMPARED}, pi, ref, sampler)
-
-
 def gradients(pi: Values, ref: Values) -> Values:
     return np.stack([f.gradient(pi, ref) for f in COMPARED], axis=1)
-
-
-AUTOGRAD = theorem(
-    "Autograd of f(u) on stored reference samples is the exact gradient of D_f(pi||ref)",
-    statement=r"\mathbb{E}_{y\sim\pi_{ref}}[\nabla_\theta f(u(y))] = \nabla_\theta D_f(\pi\|\pi_{ref})",
-    source=Source("ours", "exact enumeration"),
-    on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
-    equal=(lambda pi, ref: _by_autograd(pi, ref, sampler=ref), gradients),
-    needs="torch",
-    examples=(FAR_PAIR,),
-    false=(neighbour("on policy samples too", lhs=lambda pi, ref: _by_autograd(pi, ref, sampler=pi)),),
-)
 
 
 STEPS = chart(ref=simplex(3, spread=3), q=simplex(3, spread=2.5), step=log_uniform(1e-4, 0.9))
@@ -304,69 +205,8 @@ CURVATURE = theorem(
 )
 
 
-def twice_jensen_shannon(pi: Values, ref: Values) -> Values:
-    """Jensen-Shannon over its curvature, which stands for one unit of the forward KL."""
-    return 2 * JENSEN_SHANNON(pi, ref)
-
-
-def difference_at_equal_curvature(ref: Values, q: Values, step: Values) -> Values:
-    scaled_divergences = (REVERSE_KL, twice_jensen_shannon, alpha_divergence(0.5))
-    return differences(ref, q, step, [(FORWARD_KL, d) for d in scaled_divergences])
-
-
-def difference_at_equal_coefficient(ref: Values, q: Values, step: Values) -> Values:
-    divergences = (REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
-    return differences(ref, q, step, [(FORWARD_KL, d) for d in divergences])
-
-
-def coefficient_remainder(ref: Values, q: Values, step: Values) -> Values:
-    # The second derivatives agree at u = 1, and the third ones differ by at most 1/min(1, xi)^4: for the
-    # reverse KL by |2 - xi|/xi^3, for the other two by less.
-    return add_axes(step / (1 - step) ** 4 * third_moment(ref, q) / 6, 1)
-
-
-COEFFICIENTS = theorem(
-    "Fair comparison: equal eta f''(1), so twice the eta for Jensen-Shannon, the same for alpha",
-    statement=r"\Big|\mathrm{KL}(\pi_{ref}\|\pi) - \tfrac{1}{f''(1)} D_f(\pi\|\pi_{ref})\Big| \le"
-    r" \tfrac16\,\tfrac{\epsilon^3}{(1-\epsilon)^4}\,E_{ref}\big|\tfrac{q}{\pi_{ref}} - 1\big|^3,"
-    r"\quad \pi = (1-\epsilon)\pi_{ref} + \epsilon q",
-    source=Source("ours"),
-    on=STEPS,
-    at_most=(difference_at_equal_curvature, coefficient_remainder),
-    examples=(
-        STEP.giving(lhs=".0008515255544 .0004234248196 .0004245937925", rhs=".0015229742241"),
-        example(ref=".02 .58 .4", q=".4 .3 .3", step=".0001").giving(
-            lhs=".0022808048999 .0011398609831 .0011401317165", rhs=".0022884403330"
-        ),
-    ),
-    false=(
-        neighbour(
-            "the same eta for Jensen-Shannon, whatever the curvature", lhs=difference_at_equal_coefficient
-        ),
-    ),
-)
-
-
 def pass_rate_gap(base_rate: Values, eta: Values) -> Values:
     return mu_by_forward_kl(base_rate, eta) - mu_from_beta(base_rate, eta)
-
-
-def scaled_gap(base_rate: Values, eta: Values) -> Values:
-    return eta * (eta - 1) * abs(pass_rate_gap(base_rate, eta))
-
-
-STRONG = theorem(
-    "Large KL coefficient eta: forward and reverse KL of equal curvature agree to order 1/eta^2",
-    statement=r"|\mu_{fwd}(\eta) - \mu_{rev}(\eta)| \le \frac{A_0 A_1}{\eta(\eta - 1)},\quad \eta > 1",
-    source=Source("ours"),
-    on=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(1.001, 1e3)),
-    at_most=(scaled_gap, lambda base_rate: base_rate * (1 - base_rate)),
-    examples=(example(base_rate=".25", eta="10", lhs=".0433491874576", rhs=".1875"),),
-    note="eta is the coefficient at curvature f''(1) = 1; forms_and_curvature.weak has the other end.",
-    false=(
-        neighbour("agreement to third order", lhs=lambda base_rate, eta: eta * scaled_gap(base_rate, eta)),
-    ),
-)
 
 
 def gap_and_reverse_bound(base_rate: Values, eta: Values) -> Values:

@@ -91,21 +91,6 @@ CONVEX = theorem(
 )
 
 
-VARIATION = theorem(
-    "Total variation's generator is convex with f(1) = 0",
-    statement=r"f((1-t)v + tw) \le (1-t) f(v) + t f(w), \quad f(1) = 0, \quad f(u) = \tfrac12 |u - 1|",
-    source=Source("li2025choice", "generators"),
-    on=CHORDS,
-    at_most=(
-        partial(at_the_mixture, generators=(TOTAL_VARIATION.generator,)),
-        partial(on_the_chord, generators=(TOTAL_VARIATION.generator,)),
-    ),
-    examples=(CHORD.giving(lhs=".015", rhs=".435"),),
-    coq="half_distance_convex",
-    false=(SQUARED_LOG_AS_GENERATOR,),
-)
-
-
 def largest_term(pi: Values, ref: Values) -> Values:
     """The largest of the terms ref g(u) by size, g = f - f'(1)(u-1): zero only where all ratios are one."""
     return stacked(

@@ -1,40 +1,11 @@
 """What sampling noise does to a training run, with a KL and without.
 
-Noise at the stationary policy.
-
-Where training stands still on average it may still shake: a sampled answer moves the policy by its
-coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
-reward every coefficient vanishes at p_beta, so that a constant step leaves no noise; a penalty in the loss is
-not centred, and keeps one.
-
-A trap: dividing what vanishes.
-
-KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantages
-of size one on differences however small: what should come to rest is shaken for ever.
-
-Drift without a KL: the first hits decide it.
-
-The exact flow keeps equally likely correct answers equal for ever. Sampling does not, and what it sets apart
-the rise of the pass rate then multiplies.
-
-The baseline is free for the mean, and decides the drift.
-
-What is subtracted from rewards leaves the expected update as it is. With 1, where only incorrect answers
-have a gradient, no draw sets two equal correct answers apart.
-
-The adjoint of a training.
-
-The variance of a measure over seeds, to first order in the noise, is a sum over steps: of each step's
-covariance, seen through what the rest of the training makes of a small change.
-
-Random rewards.
-
-A sign that has nothing to do with the answer has no mean effect, but noise has: entropy falls where the
-policy is flat, and rises where it is peaked. A clip of the ratio stops some of it; which way depends on the
-policy.
+With the KL of the whole answer in the reward every coefficient vanishes at p_beta, so a constant step leaves
+no noise; a penalty in the loss is not centred and keeps some, and a division by the group's std keeps
+advantages of size one on differences however small. Without a KL the first hits set equally likely correct
+answers apart. A baseline is free for the mean update and decides this drift.
 """
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -42,10 +13,9 @@ import numpy as np
 from ...binary_reward import tilted
 from ...divergences import FORWARD_KL, REVERSE_KL
 from ...fdivergence import FDivergence
-from ...finite_training.drift import SmallNoiseWarning, drift_deviation, stationary_spread
 from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
-from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
+from ...verification.charts import chart, example, log_uniform, masks, simplex, uniform
 from ...verification.statement import neighbour, refuted, scaled, theorem
 from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 
@@ -67,27 +37,6 @@ def not_centred(base: Values, valid: Values, beta: Values) -> Values:
     return coefficients(base, valid, beta)[..., [1, 1]]
 
 
-def balanced_spread(base: Values, beta: Values) -> Values:
-    """The variance of s at which relaxation and the noise of one answer a step of size one balance.
-
-    Over outcomes of which the first two are correct and equally likely: s relaxes at its slope, and each
-    answer drawn adds its coefficient times its score.
-    """
-    base = np.stack([base, base, 1 - 2 * base], axis=-1)
-    valid = np.array([1.0, 1.0, 0.0]) + 0 * base
-    policy = tilted(base, valid, beta)
-    apart = np.array([1.0, -1.0, 0.0])
-    spread = policy[..., :, None] * np.eye(3) - policy[..., :, None] * policy[..., None, :]
-    along = spread @ apart
-    # The covariance of one answer's update: its coefficient is the same number for every answer.
-    noise = coefficients(base, valid, beta)[..., 0, 1] ** 2 * (along @ apart)
-    return noise / (2 * beta * along[..., 0])
-
-
-def spread_by_formula(base: Values, beta: Values) -> Values:
-    return stationary_spread(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
-
-
 COEFFICIENT = theorem(
     "At p_beta an answer's coefficient is 0 with the KL in the reward, and -beta KL with k2 in the loss",
     statement=r"v - \beta\log u - E_{p_\beta}(v - \beta\log u) = 0, \quad"
@@ -107,18 +56,6 @@ COEFFICIENT = theorem(
         ),
         neighbour("in the reward with a baseline of the rewards alone", lhs=not_centred),
     ),
-)
-
-SPREAD = theorem(
-    "With k2 or the corrected k3 in the loss a log ratio's stationary variance is eta beta KL^2/N",
-    statement=r"\mathrm{Var}\, s = \tfrac{\eta}{N}\,\beta\,\mathrm{KL}(p_\beta\|a)^2,"
-    r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
-    source=Source("ours", "finite training"),
-    on=chart(base=uniform(0.05, 0.45), beta=log_uniform(0.1, 5)),
-    equal=(balanced_spread, spread_by_formula),
-    examples=(example(base=".35", beta=".5"),),
-    note="First order in the noise; .1348 sqrt(eta/N) for A1 = .7 at beta = .5.",
-    false=(neighbour("half of it", rhs=scaled(spread_by_formula, 0.5)),),
 )
 
 
@@ -179,73 +116,6 @@ TRAP = theorem(
         neighbour("it falls with the distance", rhs=falling_with_distance),
         neighbour("away from the stationary policy", rhs=scaled(advantages_of_pushes, -1.0)),
     ),
-)
-
-
-def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
-    """d log s over d log odds along E v, where two correct answers are eps apart in logits."""
-    masses = rate / valid
-    first, second = masses * np.exp(eps / 2), masses * np.exp(-eps / 2)
-    mass = rate - 2 * masses + first + second
-    total = mass + 1 - rate
-    first, second, mass = first / total, second / total, mass / total
-    # Each logit moves at p (v - V); the log odds of being correct as the logits of both kinds do.
-    apart = (first - second) * (1 - mass)
-    odds = mass * (1 - mass) * (1 / valid + 1 / invalid)
-    return apart / eps / odds
-
-
-GROWTH = theorem(
-    "Without a KL the log ratio of two correct answers grows as a power of the odds of being correct",
-    statement=r"\frac{d\log s}{d\log O} = g = \frac{n_0}{n_0 + K}, \quad O = \frac{V}{1-V},\ s \to 0",
-    source=Source("ours", "finite training"),
-    on=chart(rate=uniform(0.02, 0.98), valid=integers(2, 9), invalid=integers(1, 40)),
-    tends=(growth, lambda valid, invalid: invalid / (invalid + valid)),
-    examples=(example(rate=".3", valid="2", invalid="8"),),
-    tolerance=1e-6,
-    ladder=(1e-1, 1e-2, 1e-3),
-    false=(neighbour("the share of correct answers", rhs=lambda valid, invalid: valid / (invalid + valid)),),
-)
-
-
-def by_quadrature(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
-    """The variance where only correct answers are reinforced, by `drift_deviation`."""
-    right, wrong = (np.asarray(part).astype(int) for part in (valid, invalid))
-    reached = rate + gained * (1 - rate)
-    # A formula is compared with a formula: whether the noise is small is no matter here.
-    with warnings.catch_warnings(action="ignore", category=SmallNoiseWarning):
-        deviation = drift_deviation(
-            rate, reached, valid=right, invalid=wrong, step=noise, answers=1, baseline="none"
-        )
-    return deviation**2
-
-
-def in_closed_form(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
-    power = 2 * invalid / (invalid + valid)
-    reached = rate + gained * (1 - rate)
-    before, after = rate / (1 - rate), reached / (1 - reached)
-    ratio = after / before
-    return noise * (ratio**power - 1 + power / (1 - power) * (after - before * ratio**power))
-
-
-DRIFT = theorem(
-    "Up to the odds O_T, reinforcing correct answers alone drives two equal ones apart by a closed form",
-    statement=r"\mathrm{Var}\,s = \frac{\eta}{N}\Big[(O_T/O_1)^{2g} - 1"
-    r" + \tfrac{2g}{1-2g}\big(O_T - O_1 (O_T/O_1)^{2g}\big)\Big]",
-    source=Source("ours", "finite training"),
-    on=chart(
-        rate=uniform(0.02, 0.6),
-        gained=uniform(0.1, 0.95),
-        valid=integers(2, 4),
-        invalid=integers(5, 30),
-        noise=log_uniform(1e-5, 1e-2),
-    ),
-    equal=(by_quadrature, in_closed_form),
-    examples=(example(rate=".3", gained=".857142857", valid="2", invalid="8", noise=".0003125"),),
-    floor=1e-12,
-    note="That finite batches collapse equal answers (arXiv 2601.15609, 2602.06717, 2605.00365, as"
-    " summarised) is this drift: no objective asks for it, and sqrt(eta/N) O_T/A1 says how much.",
-    false=(neighbour("half of it", rhs=scaled(in_closed_form, 0.5)),),
 )
 
 
@@ -312,102 +182,6 @@ BASELINE_NOISE = theorem(
     " noisier on the way where most are incorrect.",
     coq="drift_of_a_draw",
     false=(neighbour("incorrect answers set them apart too", rhs=by_all_answers),),
-)
-
-
-def _slopes(curvature: Values, step: Values) -> Values:
-    """I + eta H of each step, H symmetric, (..., steps, 2, 2)."""
-    a, b, c = (curvature[..., i] for i in range(3))
-    hessian = np.stack([np.stack([a, b], axis=-1), np.stack([b, c], axis=-1)], axis=-2)
-    return np.eye(2) + step[..., None, None, None] * hessian
-
-
-def _covariances(noise: Values, step: Values) -> Values:
-    """eta^2 C of each step, C of rank one, (..., steps, 2, 2)."""
-    return step[..., None, None, None] ** 2 * noise[..., :, None] * noise[..., None, :]
-
-
-def variance_forwards(curvature: Values, noise: Values, step: Values) -> Values:
-    """The covariance carried along, of the first coordinate at the end."""
-    slopes, added = _slopes(curvature, step), _covariances(noise, step)
-    covariance = 0 * added[..., 0, :, :]
-    for t in range(added.shape[-3]):
-        slope = slopes[..., t, :, :]
-        covariance = slope @ covariance @ np.swapaxes(slope, -1, -2) + added[..., t, :, :]
-    return covariance[..., 0, 0]
-
-
-def variance_by_adjoint(curvature: Values, noise: Values, step: Values) -> Values:
-    """The sum over steps of lambda^T C lambda, lambda carried back from the measure."""
-    slopes, added = _slopes(curvature, step), _covariances(noise, step)
-    adjoint = np.broadcast_to(np.array([1.0, 0.0]), slopes[..., 0, :, 0].shape)
-    variance = 0 * step
-    for t in reversed(range(added.shape[-3])):
-        variance = variance + np.einsum("...i,...ij,...j->...", adjoint, added[..., t, :, :], adjoint)
-        adjoint = np.einsum("...ji,...j->...i", slopes[..., t, :, :], adjoint)
-    return variance
-
-
-def without_the_path(noise: Values, step: Values) -> Values:
-    """As if no step changed what later ones do."""
-    return _covariances(noise, step).sum(axis=-3)[..., 0, 0]
-
-
-ADJOINT = theorem(
-    "The spread of a measure over seeds is a sum over steps, by the adjoint of the expected-gradient run",
-    statement=r"\mathrm{Var}\,s(\theta_T) = \sum_t \eta^2\lambda_t^\top C_t\lambda_t, \quad"
-    r" \lambda_T = \nabla s,\ \lambda_t = (I + \eta H_t)^\top\lambda_{t+1}",
-    source=Source("ours", "finite training"),
-    on=chart(curvature=uniform(-1, 1, 4, 3), noise=uniform(-1, 1, 4, 2), step=log_uniform(0.01, 1)),
-    equal=(variance_forwards, variance_by_adjoint),
-    examples=(
-        example(
-            curvature=["1 .5 -1", "-.5 .25 .5", ".5 -1 .25", "1 1 -.5"],
-            noise=[".5 1", "-1 .25", ".5 -.5", "1 .5"],
-            step=".2",
-        ),
-    ),
-    floor=1e-9,
-    note="`spread_over_seeds` computes it for any torch model, with Adam's moments as state.",
-    false=(neighbour("the steps' own noise alone", rhs=without_the_path),),
-)
-
-
-def _after_one(policy: Values, step: float) -> Values:
-    """The policies after one update on one answer with advantage +1 or -1, (..., sign, answer, outcomes)."""
-    score = np.eye(policy.shape[-1]) - policy[..., None, :]
-    return normalised(policy[..., None, None, :] * np.exp(step * np.stack([score, -score], axis=-3)))
-
-
-def entropy_change(policy: Values, eps: float) -> Values:
-    """The mean change of entropy by a step of size eps on one answer, over eps^2."""
-    changed = entropy(_after_one(policy, eps)).mean(axis=-2)
-    return (policy * (changed - entropy(policy)[..., None])).sum(axis=-1) / eps**2
-
-
-def entropy_change_by_curvature(policy: Values) -> Values:
-    """Half the trace of the entropy's Hessian in logits times diag p - p p^T."""
-    log_p = np.log(policy)
-    high = entropy(policy)[..., None]
-    slope = -policy * (log_p + high)
-    spread = policy[..., :, None] * np.eye(policy.shape[-1]) - policy[..., :, None] * policy[..., None, :]
-    hessian = -(log_p + high + 1)[..., :, None] * spread - policy[..., :, None] * slope[..., None, :]
-    return (hessian * spread).sum(axis=(-2, -1)) / 2
-
-
-ENTROPY_NOISE = theorem(
-    "Random rewards change entropy by noise: half the trace of its Hessian times the score's spread",
-    statement=r"E\,\Delta H = \tfrac{\eta^2\,\mathrm{Var}A}{2N}\,\mathrm{tr}\big(\nabla^2 H\,"
-    r"(\mathrm{diag}\,p - pp^\top)\big) + O(\eta^3)",
-    source=Source("ours", "finite training"),
-    on=chart(policy=simplex(4, spread=2)),
-    tends=(entropy_change, entropy_change_by_curvature),
-    examples=(example(policy=".4 .3 .2 .1"), example(policy=".9 .05 .03 .02")),
-    tolerance=1e-3,
-    ladder=(1e-1, 1e-2, 1e-3),
-    note="The trace is -.1916 for (.4, .3, .2, .1) and positive for peaked policies: with one answer of mass"
-    " x and n-1 equal ones it turns at x = .8240 (n = 2), .7183 (4), .6497 (10).",
-    false=(neighbour("twice as much", rhs=scaled(entropy_change_by_curvature, 2)),),
 )
 
 

@@ -1,29 +1,9 @@
 """What changes the stationary policy, and what only the way to it.
 
-Several updates on a batch.
-
-With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped:
-where the first of them has nothing to do, neither have the others. What the number changes is noise, time and
-stability.
-
-Per-answer means.
-
-A loss that averages over each answer's tokens weighs an answer by 1/length. That changes nothing where the
-penalty is in the reward, and the stationary policy where it is in the loss.
-
-A verifier that errs.
-
-Errors that do not depend on the answer, given its truth, turn the mean reward into phi + J v with
-J = 1 - phi - nu: training sees the same reward, J times as large, and beta acts as beta/J.
-
-Annealing beta.
-
-Each p_beta has the base's proportions of correct answers. A run that follows a falling beta slowly is never
-asked to change them: what a small beta from the start loses on the way, it need not lose.
-
-An entropy bonus.
-
-On whole answers it has a stationary policy that no base enters: correct answers are equally likely there.
+With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped. A
+loss that averages over each answer's tokens weighs an answer by 1/length: that changes nothing where the
+penalty is in the reward, and the stationary policy where it is in the loss. A beta that falls slowly is
+followed.
 """
 
 import numpy as np
@@ -31,7 +11,6 @@ import numpy as np
 from ...binary_reward import tilted
 from ...numeric.elementary import Values, add_axes, masked, normalised
 from ...references import Source
-from ...stationary import effective_beta
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, theorem
 from .._policies import FOUR_ANSWERS, centred, expected_update
@@ -133,45 +112,6 @@ REWARD = theorem(
 )
 
 
-def under_errors(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
-    """The optimum of the mean reward less beta KL."""
-    mean = add_axes(accepted, 1) + add_axes(1 - accepted - refused, 1) * valid
-    return normalised(base * np.exp((mean - 1) / add_axes(beta, 1)))
-
-
-def at_effective_beta(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
-    return tilted(base, valid, effective_beta(beta, accepted, refused))
-
-
-def at_smaller_beta(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
-    return tilted(base, valid, beta * (1 - accepted - refused))
-
-
-ERRORS = theorem(
-    "Errors that do not depend on the answer: the stationary policy of a correct verifier at beta/J",
-    statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
-    source=Source("ours", "finite training"),
-    on=chart(
-        base=simplex(4, spread=4),
-        valid=masks(4),
-        beta=log_uniform(0.05, 20),
-        accepted=uniform(0, 0.45),
-        refused=uniform(0, 0.45),
-    ),
-    equal=(under_errors, at_effective_beta),
-    examples=(
-        FOUR_ANSWERS.but(accepted=".05", refused=".2").giving(
-            value=".3594126161783 .2396084107855 .2405873838217 .1603915892145"
-        ),
-    ),
-    coq="errors_scale_beta",
-    note="So a verifier that errs changes the rate and not the fate (arXiv 2601.04411, as summarised):"
-    " without a KL the path is the same, J times slower. Errors tied to answers are no noise: an incorrect"
-    " answer that is always accepted is retained as a correct one.",
-    false=(neighbour("at beta itself", rhs=tilted), neighbour("at beta J", rhs=at_smaller_beta)),
-)
-
-
 def motion(base: Values, valid: Values, beta: Values, eps: float) -> Values:
     """The change of log p_beta as beta falls by eps beta, over eps."""
     before, after = (tilted(base, valid, beta * factor) for factor in (1 + eps / 2, 1 - eps / 2))
@@ -200,30 +140,4 @@ MOTION = theorem(
     " where beta falls geometrically, at .2305 where it is .05 throughout.",
     coq="motion",
     false=(neighbour("by the answer's own mass too", rhs=motion_by_surprise),),
-)
-
-
-def update_at_tilted(base: Values, valid: Values, bonus: Values) -> Values:
-    """The update of E v + t H at the base tilted by e^(v/t)."""
-    policy = tilted(base, valid, bonus)
-    return expected_update(policy, valid - add_axes(bonus, 1) * np.log(policy))
-
-
-def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
-    return update_at_tilted(normalised(np.ones_like(base)), valid, bonus)
-
-
-ENTROPY = theorem(
-    "With an entropy bonus t on whole answers pi ~ e^{v/t}, whatever the base, is a stationary point",
-    statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t},\quad t > 0",
-    source=Source("ours", "methods compared"),
-    on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
-    equal=(update_at_tilted_uniform, lambda base: 0 * base),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
-    floor=1.0,
-    note="There correct answers are equally likely, and incorrect ones too. A bonus on the entropy of each"
-    " token is uniform token by token on what can still become correct, as t -> 0: other shares where"
-    " answers branch unevenly.",
-    coq="entropy_bonus",
-    false=(neighbour("the base's tilted model", lhs=update_at_tilted),),
 )

@@ -1,17 +1,17 @@
 """The stated improvement bound.
 
-The "enhanced monotonic improvement" of the paper's Theorem 1. Without a discount it is refuted as it stands,
-and no reading is needed: every penalty has a factor gamma, and J = L_old. With one it is refuted in our
-reconstruction, in both readings of its assumption on delta, and no constant mends it, since delta is of
-first order in the step, the divergence of second.
+The "enhanced monotonic improvement" of the paper's Theorem 1, whose conclusion public summaries print.
+Without a discount it is refuted as it stands: every penalty has a factor gamma, and J = L_old. With a
+discount it is refuted under both readings of its Assumption 1, and no constant C_f mends it, since delta is
+of first order in the step and the divergence of second.
 """
 
 from functools import partial
 
 import numpy as np
 
-from ...divergences import stacked
-from ...improvement import anchor_gain, surrogate, worst_advantage
+from ...divergences import FORWARD_KL, stacked
+from ...improvement import anchor_gain, pinsker_constant, surrogate, worst_advantage
 from ...mdp import TabularMDP
 from ...numeric.elementary import Values, add_axes
 from ...references import Source
@@ -47,27 +47,59 @@ UNDISCOUNTED = refuted(
     examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
     note="At gamma = 0 J = L_old, and every penalty has a factor gamma and is 0, whatever the divergence,"
     " eps_pef, eps_pi and C_f are: the claim is then delta <= 0, and delta is .2 in the example. This needs"
-    " no reading of the paper; dph_theorem_1.old, .new and .generic are of our reconstruction.",
+    " no reading of Assumption 1; dph_theorem_1.old and .new are its two readings.",
     coq="stated_without_future",
     false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )
 
 
 NOTES = {
-    "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
-    " all are readings here. The bound fails under both readings of delta, this one and dph_theorem_1.new,"
-    " whatever C_f (dph_theorem_1.generic), and at gamma = 0 whatever all of them are"
-    " (dph_theorem_1.undiscounted). What holds instead: anchor_bound and rehearsal_guarantee.",
+    "old": "The conclusion is the paper's. Its Assumption 1 and C_f are not in the summaries and are readings"
+    " here: C_f = 2/f''(1). The bound fails under both readings of delta, this one and dph_theorem_1.new, for"
+    " every C_f (dph_theorem_1.generic), and at gamma = 0 without any reading (dph_theorem_1.undiscounted)."
+    " What holds instead: anchor_bound and rehearsal_guarantee.",
     "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see"
     " dph_theorem_1.old for what holds instead.",
 }
 
+
+def explained() -> list[str]:
+    """The claim, its counterexample with every part, why no constant helps, what holds; the next command."""
+    parts = {name: np.asarray(part, float) for name, part in COUNTEREXAMPLE.parts.items()}
+    mdp = TabularMDP(*(parts[name] for name in ("P", "r", "gamma", "rho0")))
+    pi, old, pef = parts["pi"], parts["pi_old"], parts["pi_pef"]
+    g, lead = mdp.gamma.item(), anchor_gain(mdp, old, pef).item()
+    away, constant = FORWARD_KL(pi, pef).max(), pinsker_constant(FORWARD_KL)
+    eps, eps_pef = worst_advantage(mdp, old).item(), worst_advantage(mdp, pef).item()
+    bonus = lead / (1 - g) - constant * g * away * eps_pef / (1 - g) ** 2
+    policies = [f"({', '.join(f'{mass:g}' for mass in policy.ravel())})" for policy in (old, pef)]
+    left = (mdp.return_(pi) - surrogate(mdp, pi, old)).item()
+    return [
+        "Theorem 1 of Li et al.: close to a better policy pi_pef an update improves by",
+        "  J(pi) - L_old(pi) >= -2 g alpha_1 eps_pi/(1-g)^2 + eps_f",
+        "  eps_f = delta/(1-g) - C_f g alpha_2 eps_pef/(1-g)^2",
+        "g: discount; eps: largest |A|; delta: least advantage of pi_pef over pi_old;",
+        "alpha_1 = max_s KL(pi||pi_old), alpha_2 = max_s D_f(pi||pi_pef). It is false.",
+        f"Counterexample: one state, rewards 1 and 0, g = {g:g}, forward KL, C_f = {constant:g},",
+        f"  pi = pi_old = {policies[0]}, pi_pef = {policies[1]}: delta = {lead:g},",
+        f"  alpha_1 = 0, alpha_2 = {away:.6f}, eps_pi = {eps:g}, eps_pef = {eps_pef:g}.",
+        f"  Left side J - L_old = {left:g}, right side eps_f = {bonus:.4f}.",
+        "No C_f helps: delta is of first order in the lead of pi_pef and D_f of second,",
+        "  so a smaller lead fails. At g = 0 the claim says delta <= 0 for every policy.",
+        "What holds: J(pi) >= J_old + (delta - max_s TV(pi, pi_pef) span A_pef)/(1-g),",
+        "  and Pass@1 >= exp(-KL(p_*||pi)). Our readings: Assumption 1 (over pi for",
+        "  pi_old it fails too) and C_f = 2/f''(1). Figure: dph figures bounds",
+        "Next: dph verify anchor_bound",
+    ]
+
+
 STATED_BOUND = {
     reading: refuted(
-        f"Theorem 1 in our reconstruction, delta below E_pef A_{reading}: refuted for three divergences",
-        statement=r"J(\pi) \ge L_{old}(\pi) - \tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
-        r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
-        rf"\quad \delta \le E_{{\pi_{{pef}}}} A_{{{policy}}}(s,\cdot)",
+        f"Theorem 1 with delta below E_pef A_{reading}: refuted for three divergences",
+        statement=r"J(\pi) - L_{old}(\pi) \ge -\tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
+        r" + \epsilon_f,\quad \epsilon_f = \tfrac{\delta}{1-\gamma}"
+        r" - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2}"
+        rf",\quad \delta \le E_{{\pi_{{pef}}}} A_{{{policy}}}(s,\cdot)",
         source=STATED_SOURCE,
         on=TRIPLES,
         at_most=(partial(least_stated_bound, reading=reading), normalised_return),
@@ -75,6 +107,7 @@ STATED_BOUND = {
         # The scale of a normalised return, (1-gamma) J.
         floor=1.0,
         note=NOTES[reading],
+        explained=explained if reading == "old" else None,
         coq="stated_bound_fails",
         false=(
             neighbour(

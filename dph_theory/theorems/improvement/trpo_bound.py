@@ -41,7 +41,7 @@ TRPO = theorem(
     "TRPO: J(pi) >= L_old(pi) - 4 eps gamma TVmax^2/(1-gamma)^2",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2},"
     r"\quad \epsilon = \max|A_{old}|",
-    source=Source("schulman2015trpo"),
+    source=Source("schulman2015trpo", "Lemma 2; as li2025choice cites it"),
     on=STEPS,
     at_most=(scaled_loss, scaled_trpo_penalty),
     examples=(RANDOM_STEP.giving(lhs="-.0003915515871", rhs=".0104114385252"),),

@@ -106,24 +106,3 @@ REHEARSED = theorem(
         ),
     ),
 )
-
-
-def gradients_at_lost_answer(rest: Values, ref: Values, eps: float) -> Values:
-    """Both penalties' gradients on the first answer, of policy mass eps."""
-    pi = np.concatenate([np.full((len(rest), 1), eps), (1 - eps) * rest], axis=-1)
-    return np.stack([-f.gradient(pi, ref)[..., 0] for f in (REVERSE_KL, FORWARD_KL)], axis=-1)
-
-
-VANISHES = theorem(
-    "On an answer that is lost the on-policy gradient vanishes, and the rehearsed one does not",
-    statement=r"\pi_y \to 0:\quad -\partial_{\theta_y}\mathrm{KL}(\pi\|\pi_{ref}) \to 0,\quad"
-    r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",
-    source=Source("ours", "recovery"),
-    on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
-    tends=(gradients_at_lost_answer, lambda ref: ref[..., :1] * np.array([0, 1])),
-    examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
-    tolerance=1e-4,
-    floor=1.0,
-    ladder=(1e-3, 1e-5, 1e-7),
-    false=(neighbour("both by the reference mass", rhs=lambda ref: ref[..., :1]),),
-)

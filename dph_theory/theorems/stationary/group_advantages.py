@@ -16,7 +16,6 @@ import numpy as np
 from ...divergences import stacked
 from ...numeric.elementary import Values, add_axes, logit
 from ...references import Source
-from ...stationary import mixed_share
 from ...verification.charts import chart, example, log_uniform, rates, uniform
 from ...verification.statement import neighbour, refuted, theorem
 
@@ -245,44 +244,6 @@ UNIQUE = refuted(
             rhs=lambda low, beta: drive(low, beta, size=4, factor=3),
         ),
     ),
-)
-
-
-def in_mixed_groups(pass_rate: Values) -> Values:
-    """How often an answer's own group has both rewards, of correct and incorrect answers, over all groups."""
-    return stacked(
-        lambda size: np.stack([_mixed_beside(size, pass_rate, own) for own in (1, 0)], axis=-1), SIZES
-    )
-
-
-def _mixed_beside(size: int, pass_rate: Values, own: int) -> Values:
-    total = 0 * pass_rate
-    for verdicts in product((0, 1), repeat=size - 1):
-        won = sum(verdicts)
-        if 0 < won + own < size:
-            total = total + pass_rate**won * (1 - pass_rate) ** (size - 1 - won)
-    return total
-
-
-def mixed_shares(pass_rate: Values, more: int = 0) -> Values:
-    """In groups of so many answers more: with one more the answer itself is drawn again with the others."""
-    return stacked(lambda size: np.stack(mixed_share(size + more, pass_rate), axis=-1), SIZES)
-
-
-MIXED = theorem(
-    "Where groups whose rewards agree are left out, a correct answer's KL counts with chance 1 - V^(G-1)",
-    statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
-    r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
-    source=Source("ours", "group normalisation"),
-    on=PASS_RATES,
-    equal=(in_mixed_groups, mixed_shares),
-    examples=(example(pass_rate=".99"),),
-    floor=1e-6,
-    note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
-    " answers have 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL of"
-    " all groups and .997 of mixed ones where advantages are over the population std, .9385 and .9936 where"
-    " they are over the sample std, as in GRPO.",
-    false=(neighbour("G others in the place of G - 1", rhs=partial(mixed_shares, more=1)),),
 )
 
 

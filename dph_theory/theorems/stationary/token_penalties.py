@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...binary_reward import pass_rate, tilted
-from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
+from ...divergences import FORWARD_KL, REVERSE_KL, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes, normalised
 from ...references import Source
@@ -188,24 +188,6 @@ FORWARD = theorem(
 )
 
 
-FAMILY = theorem(
-    "Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
-    statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
-    r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
-    source=Source("ours", "stationary policies"),
-    on=BASES,
-    tends=(partial(token_answers, divergence=alpha_divergence(0.5)), locally_filtered_answers),
-    examples=(TREE,),
-    tolerance=1e-3,
-    ladder=(1e-6, 1e-8, 1e-10),
-    share=0.1,
-    false=(
-        neighbour("alpha = 1, forward KL", lhs=partial(token_answers, divergence=FORWARD_KL)),
-        neighbour("alpha = 1.5", lhs=partial(token_answers, divergence=alpha_divergence(1.5))),
-    ),
-)
-
-
 def local_cost(base: list[Values], verdicts: Values) -> Values:
     policy, _ = local_filter(base, verdicts)
     return REVERSE_KL(sequences(policy), sequences(base))
@@ -271,37 +253,6 @@ DEARER = theorem(
     ),
     coq="local_dearer",
     false=(neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),),
-)
-
-
-DIVERGENCES = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
-
-
-def stationary_answers(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The stationary policies of three divergences."""
-    return stacked(lambda f: sequences(solver(base, verdicts, beta, f)), DIVERGENCES)
-
-
-def decided_by_first(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The same with the reward of the first token and the first second one, whatever the second is."""
-    return stationary_answers(solver, base, np.broadcast_to(verdicts[..., :1], verdicts.shape), beta)
-
-
-LAST = theorem(
-    "Where the first token decides, token and sequence penalties have one stationary policy, for every f",
-    statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the token penalty's policy is the whole answer's}",
-    source=Source("ours", "stationary policies"),
-    on=BASES,
-    equal=(partial(decided_by_first, token_policy), partial(decided_by_first, sequence_policy)),
-    examples=(TREE,),
-    share=0.1,
-    false=(
-        neighbour(
-            "decided by both tokens",
-            lhs=partial(stationary_answers, token_policy),
-            rhs=partial(stationary_answers, sequence_policy),
-        ),
-    ),
 )
 
 

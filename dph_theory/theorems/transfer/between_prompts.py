@@ -1,32 +1,19 @@
-"""What training on some prompts does to others: their log odds, their Pass@k, their answers.
+"""What training on some prompts does to the pass rates of others.
 
-What one prompt's training does to another.
-
-z = logit V. A drive through rewards alone moves every prompt by dz/dt = K f, K the inner products of the
-gradients of z: the neural tangent kernel (NTK) of the log odds of a correct answer. Several incorrect
-answers, and several correct ones, move among themselves too, by their own kernel.
-
-Which way mean Pass@k begins to move.
-
-A prompt's Pass@k rises with its log odds, most where V = 1/(k+1): so what training does to the prompts of
-that pass rate decides Pass@k, and Pass@1 and Pass@k can part.
-
-Prompts that are not trained follow those that are.
-
-While the kernel is constant, the log odds of held-out prompts are interpolated from the trained ones' change,
-whatever method, step size, schedule or momentum moved these. Where a KL of the whole answer is stationary,
-the held-out logits are the kernel regression of v/beta.
+A step along the rewards moves the log odds z = logit V of every prompt by dz/dt = K f, K the inner products
+of the gradients of z (the neural tangent kernel of a correct answer's log odds). A prompt's Pass@k rises with
+its log odds, most where V = 1/(k+1), so Pass@1 and Pass@k can part. Where a KL of the whole answer is
+stationary, held-out logits are the kernel regression of v/beta.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...coverage import exact_pass_at_k
-from ...numeric.elementary import add_axes, expit, logit, normalised
+from ...numeric.elementary import add_axes, expit, logit
 from ...references import Source
-from ...transfer import interpolated, pass_at_k_slope
+from ...transfer import pass_at_k_slope
 from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, rates, uniform
 from ...verification.statement import neighbour, theorem
 from .._linear_logits import (
@@ -39,7 +26,6 @@ from .._linear_logits import (
     log_odds,
     policy,
     score_sum,
-    scores,
     times,
     with_couplings,
 )
@@ -89,106 +75,10 @@ FLOW = theorem(
 )
 
 
-def first_adam_step(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
-    """The change of the log odds by Adam's first step, the signs of sum_i weight_i grad V_i, over eps."""
-    p = base(slopes, logits)
-    step = np.sign(score_sum(slopes, p, weight[..., None] * CORRECT))
-    return (log_odds(policy(slopes, logits, eps * step)) - log_odds(p)) / eps
-
-
-def change_in_adams_metric(slopes: Values, logits: Values, weight: Values) -> Values:
-    """K_D f, K_D the inner products of the gradients of the log odds in the metric D = 1/|g|."""
-    p = base(slopes, logits)
-    gradient = score_sum(slopes, p, weight[..., None] * CORRECT)
-    roots = np.abs(gradient[..., None, :]) ** -0.5
-    return times(gram(gradients(slopes, p) * roots), weight * p[..., 0] * (1 - p[..., 0]))
-
-
-def change_as_far(slopes: Values, logits: Values, weight: Values) -> Values:
-    """By the plain kernel, as far along the gradient as Adam's step goes: |g|_1/|g|_2 of it."""
-    gradient = score_sum(slopes, base(slopes, logits), weight[..., None] * CORRECT)
-    first, second = np.abs(gradient).sum(axis=-1), (gradient**2).sum(axis=-1)
-    return change_by_kernel(slopes, logits, weight) * (first / second)[..., None]
-
-
-ADAM = theorem(
-    "A step of Adam moves the log odds by the kernel in Adam's metric, not by the plain one as far",
-    statement=r"\Delta\theta = \eta D g,\; D = \mathrm{diag}(|g|)^{-1},\; g = \sum_i w_i \nabla V_i"
-    r" \;\Rightarrow\; \Delta z = \eta K^D f + O(\eta^2),\quad K^D_{ij} = \nabla z_i^T D \nabla z_j",
-    source=SOURCE,
-    on=linear(weight=uniform(0.1, 1, 3)),
-    tends=(first_adam_step, change_in_adams_metric),
-    examples=(THREE_PROMPTS.giving(rhs="1.68722126 .1401992 -.37576565"),),
-    note="The two can differ in sign: with g = (1, .1) a prompt of gradient (-.2, 1) is moved by -.1 along g"
-    " and by .8 along its signs.",
-    false=(neighbour("by the plain kernel, as far along the gradient", rhs=change_as_far),),
-    **STEPS,
-)
-
-
-def ratio_of_changes(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
-    """What the others move where the first prompt is trained alone, over what it moves itself."""
-    change = change_by_step(slopes, logits, (weight + 0.1) * np.array([1.0, 0.0, 0.0]), eps)
-    return change[..., 1:] / change[..., :1]
-
-
-def ratio_of_couplings(slopes: Values, logits: Values) -> Values:
-    couplings = kernel(slopes, base(slopes, logits))
-    return couplings[..., 0, 1:] / couplings[..., 0, :1]
-
-
 def cosines(slopes: Values, logits: Values) -> Values:
     couplings = kernel(slopes, base(slopes, logits))
     lengths = np.sqrt(np.diagonal(couplings, 0, -2, -1))
     return couplings[..., 0, 1:] / (lengths[..., :1] * lengths[..., 1:])
-
-
-RATIO = theorem(
-    "One prompt trained: another moves by K_ij/K_ii of what it does, whatever its rewards are weighed by",
-    statement=r"\frac{d\,\mathrm{logit} V_j}{d\,\mathrm{logit} V_i} = \frac{K_{ij}}{K_{ii}}",
-    source=SOURCE,
-    on=linear(weight=uniform(0.1, 1, 3)),
-    tends=(ratio_of_changes, ratio_of_couplings),
-    examples=(THREE_PROMPTS.giving(rhs="-.2935272365 .1733657420"),),
-    false=(neighbour("by the cosine", rhs=cosines),),
-    **STEPS,
-)
-
-
-def answers_after_step(slopes: Values, logits: Values, coefficients: Values) -> Values:
-    """The answers' probabilities after a whole step along the sum of coefficients times grad log pi."""
-    p = base(slopes, logits)
-    return policy(slopes, logits, score_sum(slopes, p, coefficients / p))
-
-
-def answers_by_kernel(slopes: Values, logits: Values, coefficients: Values) -> Values:
-    """By the kernel of the gradients of their log-probabilities, then normalised."""
-    p = base(slopes, logits)
-    gradients_of_answers = scores(slopes, p).reshape(len(p), -1, slopes.shape[-1])
-    change = times(gram(gradients_of_answers), coefficients.reshape(len(p), -1))
-    return normalised(p * np.exp(change.reshape(p.shape)))
-
-
-def answers_by_log_odds(slopes: Values, logits: Values, coefficients: Values) -> Values:
-    """As if nothing moved among the incorrect answers."""
-    p = base(slopes, logits)
-    drive = coefficients[..., 0] - p[..., 0] * coefficients.sum(axis=-1)
-    rate = add_axes(expit(log_odds(p) + times(kernel(slopes, p), drive)), 1)
-    return np.concatenate([rate, (1 - rate) * normalised(p[..., 1:])], axis=-1)
-
-
-ANSWERS = theorem(
-    "Answers of linear logits move by their kernel exactly, at any step: the linearised model is the model",
-    statement=r"\Delta\theta = \sum_y c_y \nabla \log\pi(y) \;\Rightarrow\; \pi' \propto \pi\, e^{\Theta c},"
-    r"\quad \Theta_{yy'} = \langle \nabla\log\pi(y), \nabla\log\pi(y') \rangle",
-    source=SOURCE,
-    on=linear(coefficients=uniform(-2, 2, 3, 3)),
-    equal=(answers_after_step, answers_by_kernel),
-    examples=(THREE_PROMPTS.but(weight=None, coefficients=[".5 -.3 -.2", "1 0 -1", "0 0 0"]),),
-    note="So a training by any method, and what it does to prompts that it does not touch, can be computed"
-    " from the base's kernel of answers alone, as far as gradients stay as they are.",
-    false=(neighbour("by the kernel of the log odds alone", rhs=answers_by_log_odds),),
-)
 
 
 GRID = np.exp(np.linspace(np.log(1e-3), np.log(3e3), 1500))
@@ -286,29 +176,6 @@ def failure_powers(rates: Values) -> Values:
     return (1 - rates[..., None, :]) ** GRID[:, None]
 
 
-def sign_changes_in_k(rates: Values, slope: Values) -> Values:
-    return sign_changes((failure_powers(rates) * (rates * slope)[..., None, :]).sum(-1))
-
-
-def sign_changes_over_prompts(rates: Values, slope: Values) -> Values:
-    """In the order of their pass rates."""
-    return sign_changes(np.take_along_axis(slope, rates.argsort(axis=-1), axis=-1))
-
-
-TURNS = theorem(
-    "In k the slope of Pass@k changes sign at most as often as the prompts' slopes do in order of V",
-    statement=r"\#\{\text{sign changes of } \tfrac{d}{dt}\overline{\mathrm{pass@}k} \text{ in } k\} \le"
-    r" \#\{\text{of } \dot z_j \text{ in order of } V_j\}",
-    source=Source("ours", "Descartes' rule of signs for sums of exponentials"),
-    on=three(),
-    at_most=(sign_changes_in_k, sign_changes_over_prompts),
-    examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", lhs="2", rhs="2"),),
-    note="Two prompts: once at most. With V = (.02, .2, .7) it falls between two k alone.",
-    share=0.02,
-    false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
-)
-
-
 def curve_crossings(rates: Values, rival: Values) -> Values:
     """How often the curves of mean Pass@k of two models cross in k."""
     return sign_changes((failure_powers(rates) - failure_powers(rival)).sum(-1))
@@ -323,41 +190,14 @@ def distribution_crossings(rates: Values, rival: Values) -> Values:
 
 CURVES = theorem(
     "Pass@k curves of any two models cross at most as often as the distributions of their pass rates",
-    statement=r"\overline{\mathrm{pass@}k}_1 - \overline{\mathrm{pass@}k}_0 = \int_0^1 k (1-V)^{k-1}"
-    r" \bigl(F_0 - F_1\bigr)\, dV",
+    statement=r"\#\{\text{sign changes in } k \text{ of } \overline{\mathrm{pass@}k}_1 -"
+    r" \overline{\mathrm{pass@}k}_0\} \le \#\{\text{sign changes in } V \text{ of } F_1(V) - F_0(V)\}",
     source=Source("ours", "total positivity of (1-V)^k"),
     on=chart(rates=rates(4, low=1e-3, high=1e-2), rival=rates(4, low=1e-3, high=1e-2)),
     at_most=(curve_crossings, distribution_crossings),
     examples=(example(rates=".15 .19 .24 .94", rival=".6 .1 .08 .74", lhs="2", rhs="2"),),
     share=0.02,
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
-)
-
-
-def second_difference(rates: Values, k: Values, eps: float) -> Values:
-    """Of Pass@k in the log odds."""
-    k, z = add_axes(k, 1), logit(rates)
-    up, down = (exact_pass_at_k(expit(z + sign * eps), k) for sign in (1, -1))
-    return ((up + down - 2 * exact_pass_at_k(rates, k)) / eps**2)[..., 0]
-
-
-def curvature(rates: Values, k: Values, more: int = 1) -> Values:
-    """Zero at V = 1/(k + more)."""
-    return (pass_at_k_weights(rates, k) * (1 - (add_axes(k, 1) + more) * rates))[..., 0]
-
-
-SPREAD = theorem(
-    "A spread of log odds raises Pass@k where V < 1/(k+1) and lowers it above",
-    statement=r"\frac{d^2\, \mathrm{pass@}k}{dz^2} = k V (1-V)^k \bigl(1 - (k+1) V\bigr)",
-    source=SOURCE,
-    on=chart(rates=rates(1, low=1e-2, high=1e-1), k=integers(1, 16)),
-    tends=(second_difference, curvature),
-    examples=(example(rates=".1 ", k="16", rhs="-.2075422"),),
-    tolerance=1e-3,
-    ladder=(1e-2, 1e-3),
-    note="So coupling of mean zero costs Pass@k too: at V = .1 a normal spread of one takes Pass@16 from"
-    " .8147 to .7484.",
-    false=(neighbour("where V < 1/k", rhs=partial(curvature, more=0)),),
 )
 
 
@@ -369,51 +209,6 @@ def coupling(features: Values) -> Values:
     """The kernel of three prompts of these gradients, each with something of its own."""
     return gram(features) + RIDGE * np.eye(3)
 
-
-def held_out_change(features: Values, drives: Values) -> Values:
-    """The held-out prompt's change after four steps that drive the two trained ones in any way."""
-    kernel = coupling(features)
-    z = 0 * features[..., 0]
-    for step in range(4):
-        z = z + times(kernel[..., :2], drives[..., step, :])
-    return z[..., 2]
-
-
-def trained_change(features: Values, drives: Values) -> Values:
-    return times(coupling(features)[..., :2, :2], drives.sum(axis=-2))
-
-
-def interpolated_change(features: Values, drives: Values) -> Values:
-    """From where the trained prompts have got to alone."""
-    cases = zip(coupling(features), trained_change(features, drives), strict=True)
-    return np.array([interpolated(kernel, [0, 1], change)[2] for kernel, change in cases])
-
-
-def change_by_own_ratios(features: Values, drives: Values) -> Values:
-    kernel = coupling(features)
-    ratios = kernel[..., 2, :2] / np.diagonal(kernel, 0, -2, -1)[..., :2]
-    return (ratios * trained_change(features, drives)).sum(axis=-1)
-
-
-FOLLOW = theorem(
-    "K constant: held-out prompts are interpolated from the trained ones' change, whatever moved these",
-    statement=r"K \text{ constant},\; K_{TT} \text{ invertible}:\quad z_j - z_j(0) = K_{jT} K_{TT}^{-1}"
-    r" \bigl(z_T - z_T(0)\bigr)",
-    source=SOURCE,
-    on=chart(features=uniform(-1, 1, 3, 4), drives=uniform(-1, 1, 4, 2)),
-    equal=(held_out_change, interpolated_change),
-    examples=(
-        example(
-            features=["1 0 0 0", ".6 .8 0 0", ".8 -.6 0 0"], drives=["1 1", ".5 0", "-1 2", "0 .25"]
-        ).giving(value=".4"),
-    ),
-    tolerance=1e-7,
-    share=0.05,
-    note="K is constant of two answers and linear logits. With three it moves with the shares of the"
-    " incorrect ones, and a plain flow breaks it; at a KL's stationary policy between_prompts.regression"
-    " holds.",
-    false=(neighbour("each trained prompt by its own ratio K_ji/K_ii", rhs=change_by_own_ratios),),
-)
 
 FEATURES = 12
 VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])

@@ -70,36 +70,11 @@ FIELDS = theorem(
 )
 
 
-def losses_on_correct(rate: Values, base: Values, z: float) -> Values:
-    """-log u, k3 = u - 1 - log u, and the JS generator at u = V/A after a change z of the log odds."""
-    x = np.log(expit(logit(rate) + z)) - np.log(base)
-    return np.stack([-x, np.expm1(x) - x, JENSEN_SHANNON.on_log_ratio(x).value], axis=-1)
-
-
-def rehearsal_by_difference(rate: Values, base: Values, eps: float) -> Values:
-    return (losses_on_correct(rate, base, -eps) - losses_on_correct(rate, base, eps)) / (2 * eps)
-
-
 def rehearsal_fields(rate: Values, base: Values) -> Values:
     failed, ratio = 1 - rate, rate / base
     return np.stack(
         [failed, failed * (1 - ratio), -failed * ratio * np.log(2 * rate / (rate + base))], axis=-1
     )
-
-
-CORRECT = theorem(
-    "Nothing moving inside the classes: what a divergence on stored correct answers alone adds, as in DPH",
-    statement=r"\pi(\cdot|Y_1) = p_*:\quad -\partial_z f(V/A) = 1 - V \;(-\log u),\quad (1-V)(1 - \tfrac VA)"
-    r" \;(k3),\quad -\tfrac{V(1-V)}{A} f'(\tfrac VA)",
-    source=SOURCE,
-    on=PASS_RATES,
-    tends=(rehearsal_by_difference, rehearsal_fields),
-    examples=(FALLEN.giving(rhs=".95 .791666667 .198280371"),),
-    false=(
-        neighbour("-log u and k3 alike", rhs=lambda rate, base: rehearsal_fields(rate, base)[..., [0, 0, 2]]),
-    ),
-    **STEPS,
-)
 
 
 def fields_near_zero(base: Values, alpha: Values, eps: float) -> Values:

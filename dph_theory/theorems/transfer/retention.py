@@ -1,19 +1,18 @@
 """Which advantage retains the strategies that prompts share.
 
 A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
-that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave, and its one
-maximiser is the end from every base; divided by the std it is concave up to one half only, where strategies
-of about equal merit coexist; undivided it is linear, and one strategy is left.
+that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave: its maximisers
+share the pass rates of the trained prompts, but strategies that are alike on those keep the base's split.
+Divided by the std J is concave up to one half only: three or more strategies of about equal merit may coexist
+there, and the best strategy alone is another end. Undivided J is linear, and one strategy is left.
 
 What retention costs: a weight that is large at small pass rates is large too where an incorrect answer is
 accepted. A division adds no relative noise to a prompt of rare successes.
 """
 
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 from math import factorial, prod
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -27,43 +26,17 @@ from ...transfer.retention import (
     shared_objective,
     strategy_drive,
     trained_shares,
-    update_moments,
     useful_share,
 )
 from ...verification.charts import chart, example, integers, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
+from .._strategies import LINES, MAXRL, SOURCE, WITHIN_HALF, by_instance, sets, shared_lines, water_merits
 
 Values = np.ndarray
-SOURCE = Source("ours", "which advantage retains strategies")
 FORMS = ("none", "std", "mean")
 OPEN_RATES = rates(low=1e-3, high=1e-3)
 LONG = 1e6
 """Times after which a flow of a few strategies has ended."""
-WITHIN_HALF, MAXRL = group_weighting(8, "std"), group_weighting(4, "mean")
-LINES = np.eye(4)
-"""Four strategies, of which each solves prompts of its own."""
-
-
-def by_instance(function: Callable[..., Any], *parts: Values) -> Values:
-    return np.array([function(*row) for row in zip(*parts, strict=True)])
-
-
-def shared_lines(policy: Values, rho: Values, weighting: Weighting) -> Values:
-    return by_instance(lambda q, weights: shared_objective(q, LINES, weights, weighting), policy, rho)
-
-
-def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
-    """The merits at which these shares meet the condition: 1/alpha(q), less by the slack where q = 0."""
-    weights = weighting.weight(shares)
-    merits = np.where(shares > 0, 1.0, slack) / weights
-    return merits / merits.sum(axis=-1, keepdims=True)
-
-
-def sets(members: Values) -> Values:
-    """Success sets (batch, prompts, strategies) by coins; the first strategy solves the first prompt."""
-    success = (members < 0.5).astype(float)
-    success[:, 0, 0] = 1.0
-    return success
 
 
 def update_of_groups(policy: Values, members: Values, rho: Values, size: Values) -> Values:
@@ -278,8 +251,9 @@ COEXIST = theorem(
     ),
     coq="std_water",
     share=0.05,
-    note="Four strategies of merits 20, 19, 18, 17 coexist so, in groups of eight, at .381, .275, .202, .141;"
-    " a single strategy is a maximum too. Which of the two a run ends at depends on its base.",
+    note="Four strategies of merits 20, 19, 18, 17 coexist so, in groups of eight, at .381, .275, .202, .141."
+    " The best strategy alone is a maximum too, and there may be more, with one share above one half"
+    " (runs_and_ends.ends). Which of them a run ends at depends on its start and, in general, on the metric.",
     false=(
         neighbour(
             "beyond one half too",
@@ -361,7 +335,7 @@ def band(eps: float) -> Values:
 
 
 BAND = theorem(
-    "The merits that coexist under std-normalised groups lie within sqrt(G)/2, for large groups",
+    "Std-normalised, the weight of a rare success over that at one half is sqrt(G)/2 for large groups",
     statement=r"\frac{\alpha_G(0)}{\alpha_G(1/2)} \Big/ \frac{\sqrt G}{2} \to 1 \quad (G \to \infty)",
     source=SOURCE,
     on=chart(unit=uniform(1, 2)),
@@ -369,10 +343,10 @@ BAND = theorem(
     examples=(example(unit="1"),),
     tolerance=1e-3,
     ladder=(1e-1, 1e-2, 1e-3, 1e-4),
-    note="alpha_G(0)/alpha_G(1/2) = 1.0718, 1.4258, 2.0024, 4.0003, 8.0000 at G = 4, 8, 16, 64, 256: larger"
-    " groups retain more.",
+    note="The ratio is 1.0718, 1.4258, 2.0024, 4.0003, 8.0000 at G = 4, 8, 16, 64, 256. Three or more"
+    " strategies that share no prompt can coexist only if no two merits differ by more (retention.coexist).",
     share=0.001,
-    false=(neighbour("within the square root of G", rhs=lambda unit: 2 * unit),),
+    false=(neighbour("the square root of G", rhs=lambda unit: 2 * unit),),
 )
 
 FOUR_MERITS = example(merits="20/74 19/74 18/74 17/74", start=".25 .25 .25 .25")
@@ -387,7 +361,7 @@ def best_share(merits: Values, start: Values, scale: str) -> Values:
 
 
 MOST_MERIT = refuted(
-    "'GRPO without a KL ends at the strategy of most merit alone': refuted",
+    "Counterexample: GRPO without a KL leaves the strategy of most merit alone",
     statement=r"\lim_{t\to\infty} q_{\arg\max \rho}(t) = 1",
     source=SOURCE,
     on=chart(merits=simplex(4, spread=1), start=simplex(4, spread=1)),
@@ -398,50 +372,7 @@ MOST_MERIT = refuted(
     false=(neighbour("MaxRL too ends there", lhs=partial(best_share, scale="mean")),),
 )
 
-SPEED = refuted(
-    "'Dividing by the std changes the speed alone': refuted",
-    statement=r"\lim_{t\to\infty} q(t) \text{ divided by the std} = \lim_{t\to\infty} q(t) \text{ undivided}",
-    source=SOURCE,
-    on=chart(merits=simplex(4, spread=1), start=simplex(4, spread=1)),
-    equal=(partial(best_share, scale="std"), partial(best_share, scale="none")),
-    examples=(FOUR_MERITS.giving(lhs=".381435757536", rhs="1"),),
-    note="Undivided, the strategy of most merit takes all; divided by the std four strategies stay.",
-    false=(neighbour("divided by the mean, the speed alone", lhs=partial(best_share, scale="mean")),),
-)
-
-
 PRICE = Source("ours", "the price of an advantage that retains")
-
-
-def moment_over_square(size: Values, eps: float) -> Values:
-    """G V E[update^2]/E[update]^2 at V = eps."""
-
-    def relative(size: int, form: str) -> float:
-        mean, variance = update_moments(size, eps, form)
-        return float(size * eps * (1 + variance / mean**2))
-
-    return by_instance(lambda n: [relative(int(n), form) for form in FORMS], size)
-
-
-RARE = theorem(
-    "Where successes are rare, the relative noise of a prompt is 1/(G V), whatever advantages are divided by",
-    statement=r"G V\,\frac{E\,g^2}{(E\,g)^2} \to 1 \quad (V \to 0),"
-    r"\quad g = \tfrac1G \textstyle\sum_i A_i (v_i - V)",
-    source=PRICE,
-    on=chart(size=integers(2, 32)),
-    tends=(moment_over_square, lambda size: np.ones((len(size), len(FORMS)))),
-    examples=(example(size="16"),),
-    tolerance=1e-5,
-    share=0.01,
-    note="A division weighs a prompt's signal and its noise alike. It decides how much of the noise of all"
-    " prompts is of the rare ones.",
-    false=(
-        neighbour(
-            "as many times more as their weight",
-            rhs=lambda size: np.stack([1 - 1 / size, (size - 1) / np.sqrt(size), size - 1], axis=-1),
-        ),
-    ),
-)
 
 
 def share_of_correct(rate: Values, error: Values, unsolvable: Values, scale: str) -> Values:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ...references import Source
 from ...stationary.groups import SCALES, group_weight, success_weights
-from ...transfer.strategies import log_odds_with_kl
 from ...verification.charts import chart, example, integers, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, theorem
 
@@ -159,77 +158,5 @@ APART = theorem(
             rhs=lambda odds, invalid: invalid / (invalid + 2) * (1 - 2 * spread(odds)),
         ),
         neighbour("each prompt alone", rhs=lambda odds, invalid: invalid / (invalid + 2) + 0 * odds),
-    ),
-)
-
-
-def from_roots(odds: Values, square: float = 8.0) -> Values:
-    critical = 3 + np.sqrt(square)
-    return (critical - odds) * (odds - 1 / critical) / np.square(odds + 1)
-
-
-ODDS = theorem(
-    "1 - 2((o-1)/(o+1))^2, the exponent of strategies.apart at V = 1, has its root o >= 1 at 3 + 2 sqrt 2",
-    statement=r"o \ge 1:\quad 1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
-    r" o_c = 3 + 2\sqrt2",
-    source=SOURCE,
-    on=chart(odds=log_uniform(1, 1e3)),
-    equal=(lambda odds: 1 - 2 * spread(odds), from_roots),
-    examples=(example(odds="5", value=".1111111111111"), example(odds="7", value="-.125")),
-    # Near the critical odds both sides vanish.
-    floor=1.0,
-    coq="keep_both",
-    note="So of two prompts that prefer different correct answers by the same odds o, what they share apart"
-    " grows or shrinks, near equal shares, as o is below or above 3 + 2 sqrt 2. That is local and symmetric:"
-    " at o = 7 it is so for |delta| < 1.02 alone, and prompts of odds 20 and 6 end at shares .9998 and"
-    " .0235.",
-    false=(neighbour("3 + sqrt 7", rhs=partial(from_roots, square=7.0)),),
-)
-
-
-@one_by_one
-def moments_over_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
-    """Mean and std of the log odds after mixed groups of two, over all orders of who solved them."""
-    moves, x, chance = np.array([1.0, -1.0, 0.0]), np.zeros(1), np.ones(1)
-    for _ in range(groups):
-        x = (x[:, None] + step / 2 * (moves - beta * x[:, None])).ravel()
-        chance = (chance[:, None] * np.array([first, second, 1 - first - second])).ravel()
-    mean = chance @ x
-    return np.array([mean, np.sqrt(chance @ (x - mean) ** 2)])
-
-
-@one_by_one
-def moments_in_closed_form(first: float, second: float, beta: float, step: float, groups: int) -> Values:
-    return np.array(log_odds_with_kl(0.5, first, second, beta=beta, step=step, groups=groups))
-
-
-WITH_KL = theorem(
-    "A KL in the reward, groups of two: mean and std over seeds of the log odds after n mixed groups",
-    statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
-    r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"
-    r"\mathrm{Var}\,\sigma\,\frac{1-\kappa^{2n}}{1-\kappa^2},\quad \kappa = 1 - \tfrac{\beta\eta}2",
-    source=SOURCE,
-    note="For beta eta < 4 they end at x0 + (w1-w2)/beta and at a std that grows as 1/sqrt(beta) as beta"
-    " falls: with merits .25, .25, beta .01 and step 1 it is 3.5, and the leader has .91 in the median seed."
-    " Whether a KL keeps both strategies depends on beta and the step.",
-    on=chart(
-        first=uniform(0.05, 0.45),
-        second=uniform(0.05, 0.45),
-        beta=log_uniform(1e-2, 1),
-        step=uniform(0.05, 1),
-        groups=integers(1, 7),
-    ),
-    equal=(moments_over_outcomes, moments_in_closed_form),
-    examples=(example(first=".3", second=".2", beta=".5", step=".8", groups="4"),),
-    share=0.05,
-    false=(
-        neighbour(
-            "without the KL, a random walk",
-            rhs=lambda first, second, step, groups: moments_in_closed_form(first, second, 1e-9, step, groups),
-        ),
-        neighbour(
-            "after one group as after all",
-            rhs=lambda first, second, beta, step: moments_in_closed_form(first, second, beta, step, 10**4),
-        ),
     ),
 )

@@ -34,7 +34,9 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     done = here(*names, "kl_control.cost", "dph_theorem_1", *short)
     assert done.exit_code == 0, done.output
     words = " ".join(done.stdout.split())
-    _, counts = words.rsplit("8 theorems: 5 proved, 3 refuted; 8 as expected; ", 1)
+    _, counts = words.rsplit(
+        "8 theorems: 5 proved (proof recorded, not compiled now), 3 refuted; 8 as expected; ", 1
+    )
     assert re.fullmatch(r"\d+ of \d+ false variants rejected; [\d,]+ instances", counts)
     published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
     assert published < done.stdout.index("kl_control.cost") < ours < done.stdout.index(".frontier")
@@ -49,7 +51,7 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
     cheat = {"axioms": {name: (*axioms, "Kernel.Cheat.proof") for name, axioms in record.axioms.items()}}
     otherwise, elsewhere = "the record says otherwise", {"coq": "9.0.0", "paths": {}}
     for installed, changed, status, said in (
-        (True, {"seconds": 2.0}, 0, "compiled here in 2 seconds"),
+        (True, {"seconds": 2.0}, 0, "compiled now, in 2 seconds"),
         (True, {"paths": {}}, 1, otherwise),
         (True, elsewhere, 0, ""),
         (True, elsewhere | cheat, 1, "kl_control.cost: Kernel.Cheat.proof is not allowed below it"),
@@ -68,6 +70,9 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)
         assert ("not compiled, Coq is not installed" in done.stdout) is not installed
+        compiles = installed and changed is not None
+        assert ("1 proved (compiled now)" in done.stdout) is compiles
+        assert ("this takes about" in done.stdout) is installed
 
 
 @pytest.mark.slow
@@ -100,19 +105,59 @@ def test_a_paper_is_listed_by_claim_entry_status_figure_and_command():
     # First what needs no reading of the paper.
     assert lines[0].startswith("Theorem 1 without a discount says that no reference is ever better")
     assert "REFUTED  dph verify dph_theorem_1.undiscounted; dph figures bounds" in lines
-    assert "Theorem 1 in our reconstruction, delta below E_pef A_old" in listed
+    assert "Theorem 1 with delta below E_pef A_old" in listed
     listed = here("--paper", "dymetman2026binary", "limits").stdout
     assert "PROVED  dph verify kl_control.reverse; dph figures tilted_to_filtered" in listed
     assert "kl_control.cost" not in listed
+
+
+def test_theorem_1_is_answered_in_fifteen_lines_with_every_part_of_the_counterexample():
     done = here("theorem 1", "--quick")
-    assert "3 theorems: 3 refuted; 3 as expected" in done.stdout
-    assert "│  dph_theorem_1.undiscounted │" in done.stdout
+    assert done.exit_code == 0
+    answer, _, counts = done.stdout.partition("3 theorems: 3 refuted")
+    lines, next_command = answer.strip().splitlines(), counts.strip().splitlines()[-1]
+    assert len(lines) < 15
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    for part in ("J(pi) - L_old(pi) >=", "delta = 0.04", "alpha_1 = 0,", "alpha_2 = 0.003203", "C_f = 2",
+                 "eps_pi = 0.5", "eps_pef = 0.54", "J - L_old = 0,", "eps_f = 0.0886", "No C_f helps",
+                 "What holds", "dph figures bounds"):  # fmt: skip
+        assert part in text
+    assert next_command == "Next: dph verify anchor_bound"
+
+
+@pytest.mark.parametrize(
+    ("names", "entry"),
+    [
+        (("Dymetman", "dymetman", "2605.02375"), "misspecification.collapse"),
+        (("Theorem 3.1", "theorem 3.1d", "Theorem 3.1D"), "kl_control.reverse"),
+        (("Proposition 2.3",), "frontier.closest"),
+        (("Eq. 8",), "kl_control.inverse"),
+        (("Section 5",), "misspecification.order"),
+        (("Li", "2509.07430", "Theorem 1"), "dph_theorem_1.old"),
+        (("Lemma 2", "Schulman"), "trpo_bound.trpo"),
+        (("GX-Chen", "2510.20817"), None),
+    ],
+)
+def test_a_paper_s_own_names_and_places_select_its_claims(names, entry):
+    for name in names:
+        done = here(name, "--list")
+        assert (done.exit_code == 0) is (entry is not None), name
+        assert entry is None or f"dph verify {entry}" in done.stdout
+
+
+def test_the_four_limits_are_the_parts_of_one_theorem():
+    listed = here("Theorem 3.1", "--list").stdout
+    assert [line.split()[3] for line in listed.splitlines() if "dph verify" in line] == [
+        f"kl_control.{name};" for name in ("pointwise", "variation", "forward", "reverse")
+    ]
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("kl_control.cots",), "the nearest names are kl_control.cost, "),
     (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
-    (("Proposition 3",), "'Theorem 1' of li2025choice"),
+    (("Proposition 3",), "the nearest names are frontier.pythagoras, frontier.closest"),
+    (("Corollary 3",), "'Theorem 1' of li2025choice"),
     (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
     (("li2025",), "the nearest names are li2025choice"),
     (("bernoullis",), "the nearest names are kl_control.cost"), (("--instances", "0"), "--instances"),

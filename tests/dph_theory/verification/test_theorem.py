@@ -1,7 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL, NEEDLE, PINSKER
 
+from dph_theory.references import Source
+from dph_theory.verification.charts import example
+from dph_theory.verification.examples import cannot_fail
+from dph_theory.verification.reports import SearchSettings
+from dph_theory.verification.run import verify_one
 from dph_theory.verification.statement import Verdict, neighbour, refuted, theorem
 
 
@@ -33,6 +40,40 @@ def test_the_verdict_follows_from_what_the_entry_has():
     proved = {"coq": "gibbs", "equal": (max, min), **ENTRY}
     assert theorem("p", **proved).expected is Verdict.PROVED
     assert theorem("q", part="half", **proved).expected is Verdict.CHECKED
+
+
+@pytest.mark.parametrize(
+    ("key", "false", "origin"),
+    [
+        ("ours", False, "our own"),
+        ("ours", True, "our own counterexample"),
+        ("dymetman2026binary", False, "from M. Dymetman"),
+        ("li2025choice", True, "a published claim of L. Li et al."),
+    ],
+)
+def test_a_counterexample_to_our_own_guess_is_no_published_claim(key, false, origin):
+    assert replace(PINSKER, source=Source(key), false=false).origin == origin
+
+
+def limit(lhs, rhs, **fields):
+    """An entry of a limit at eps = 1e-2 to 1e-8, with the default floor and tolerance."""
+    return theorem("toy", **ENTRY, tends=(lhs, rhs), examples=(example(x="1", y="1"),), **fields)
+
+
+def test_a_limit_whose_ladder_ends_below_its_floor_is_an_error_of_the_entry():
+    def vanishing(x, eps):
+        return x * eps**2
+
+    def thrice(x, eps):
+        return 3 * x * eps**2
+
+    (reason,) = cannot_fail(limit(vanishing, thrice))
+    assert "the check cannot fail" in reason
+    assert reason in verify_one(limit(vanishing, thrice), SearchSettings(50, 8, 1, 1)).unexpected
+    assert cannot_fail(limit(lambda x, eps: x + eps, lambda x: x)) == []
+    # A limit that is zero is told from others where the ladder begins above the floor.
+    assert cannot_fail(limit(lambda x, eps: x * eps, lambda x: 0 * x, floor=1.0)) == []
+    assert cannot_fail(limit(lambda x, eps: 1e-13 * x * eps, lambda x: 0 * x)) != []
 
 
 def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_counterexample():

@@ -5,6 +5,7 @@ import pytest
 
 from toy_lm.collapse import CollapseConfig, run, tables
 from toy_lm.collapse import problem as problems
+from toy_lm.collapse.case import problem
 from toy_lm.collapse.experiment import Fits, fits
 from toy_lm.collapse.results import label, optima, select
 
@@ -41,6 +42,39 @@ def test_the_global_minimum_jumps_in_the_homogeneous_family_and_keeps_mixtures_i
     (alpha,) = select(reference["fits"], family="homogeneous", objective="alpha")
     assert alpha["collapsed"]
     assert alpha["value"] == alpha["certificate"]["dirac"]
+
+
+def test_the_mass_of_the_likeliest_sequence_along_one_over_beta_is_said_first(record, reference):
+    first = record["findings"][0]
+    assert first.startswith("Mass of the likeliest correct sequence at 1/beta = 4, 4.5, 10: homogeneous")
+    best = reverse_kl(reference, "homogeneous", "global")
+    assert f"homogeneous bigrams {best[4.0]['top']:.3f}, {best[4.5]['top']:.3f}, " in first
+    assert "; inhomogeneous bigrams 0.373, 0.397, 0.427." in first
+    # Dymetman's bigrams at lambda = 10: nearly all mass on one sequence, where p_* has about two nats.
+    assert best[10.0]["top"] > 0.97
+    assert best[10.0]["top_word"] == reference["target"]["top_word"]
+    assert first.endswith(". p_* gives it 0.387 and has entropy 2.07 nats.")
+
+
+@pytest.mark.parametrize(
+    ("length", "position_dependent", "homogeneous"), [(3, 0.56442, 0.99482), (4, 1.2414931, None)]
+)
+def test_bits_of_even_parity_have_the_exact_limits_of_layered_graphs(length, position_dependent, homogeneous):
+    # A fully valid position-dependent policy keeps two blocks of two exchangeable words at most.
+    even = problem(
+        "01",
+        initial=[0.6, 0.4],
+        transition=[[0.7, 0.3], [0.45, 0.55]],
+        valid=lambda text: text.count("1") % 2 == 0,
+        length=length,
+    )
+    fitted = fits(even, CollapseConfig(strengths=(10.0, 40.0), **ONE | {"starts": 12}))
+    last = reverse_kl(fitted, "inhomogeneous", "global")[40.0]
+    assert np.log(last["effective"]) == pytest.approx(position_dependent, abs=1e-4)
+    if homogeneous:
+        assert reverse_kl(fitted, "homogeneous", "global")[10.0]["top"] == pytest.approx(
+            homogeneous, abs=1e-5
+        )
 
 
 def test_ascent_and_annealing_stay_behind_the_jump(reference):

@@ -1,0 +1,197 @@
+"""What an advantage does along a run, and which mixtures of strategies it ends with.
+
+Each form ascends one objective of the trained prompts, which bounds their pass rates from below while it does
+not fall. At its maximum the mean's form (MaxRL) leaves no prompts unsolved that one strategy solves and that
+weigh more than 1/(G-1). Divided by the std, several mixtures may be stable beside the best strategy alone.
+"""
+
+from functools import partial
+
+import numpy as np
+from scipy import optimize
+from scipy.special import softmax
+
+from ...coverage import exact_pass_at_k
+from ...numeric.elementary import Values, add_axes
+from ...transfer.retention import group_weighting
+from ...verification.charts import chart, example, integers, rates, simplex, uniform
+from ...verification.statement import neighbour, theorem
+from .._strategies import MAXRL, SOURCE, WITHIN_HALF, by_instance, sets, shared_lines, water_merits
+
+SHAPED = group_weighting(16, "mean")
+
+
+def floors_of_objective(rates: Values, size: Values) -> Values:
+    """J/H_(G-1), J the mean over prompts of sum_{k<G} pass@k/k; and the product of all pass rates."""
+    k = np.arange(1, 16)
+    used = k < add_axes(size, 1)
+    means = exact_pass_at_k(rates[:, None], k[:, None]).mean(axis=-1)
+    harmonic = (used / k).sum(axis=-1)
+    return np.stack([(used * means / k).sum(axis=-1) / harmonic, rates.prod(axis=-1)], axis=-1)
+
+
+def bounded_rates(rates: Values, size: Values) -> Values:
+    return np.stack(
+        [exact_pass_at_k(rates, add_axes(size - 1, 1)).mean(axis=-1), rates.min(axis=-1)], axis=-1
+    )
+
+
+FLOORS = theorem(
+    "A trained objective J that has not fallen bounds Pass@(G-1) (mean) or every pass rate (log) from below",
+    statement=r"J = \overline{\textstyle\sum_{k<G} \mathrm{pass@}k/k}: \overline{\mathrm{pass@}(G-1)} \ge"
+    r" \tfrac{J}{H_{G-1}};\quad J = \textstyle\sum_x \log V_x: V_x \ge e^J",
+    source=SOURCE,
+    on=chart(rates=rates(3, low=1e-3, high=1e-3), size=integers(2, 16)),
+    at_most=(floors_of_objective, bounded_rates),
+    examples=(example(rates=".5 .1 .02", size="8"),),
+    note="The expected gradient, in any positive diagonal metric, raises the advantage's objective of the"
+    " trained prompts at every time, in any model. So J may be that at the start: at pass rates .5, .1, .02"
+    " and G = 8 Pass@7 stays above .3397, and with log V every rate above .001. Of k from G on, of held-out"
+    " prompts and of runs compared at equal steps nothing follows.",
+    false=(
+        neighbour(
+            "J/H_(G-1) bounds Pass@1",
+            at=example(rates=".5 .1 .02", size="8"),
+            rhs=lambda rates: np.stack([rates.mean(axis=-1), rates.min(axis=-1)], axis=-1),
+        ),
+    ),
+)
+
+
+def at_mean_maximum(members: Values, rho: Values) -> tuple[Values, Values]:
+    """The maximiser of MaxRL's objective, G = 16, and the success sets."""
+    success, size = sets(members), members.shape[-1]
+    total = {"type": "eq", "fun": lambda q: q.sum() - 1}
+
+    def best(c: Values, weights: Values) -> Values:
+        def loss(q: Values) -> tuple[float, Values]:
+            rates = np.clip(c @ q, 0, 1)
+            slope = (weights * SHAPED.weight(rates)) @ c
+            return -float(SHAPED.objective(rates) @ weights), -slope
+
+        start, bounds = np.full(size, 1 / size), [(0.0, 1.0)] * size
+        options = {"ftol": 1e-15, "maxiter": 200}
+        result = optimize.minimize(
+            loss, start, jac=True, method="SLSQP", bounds=bounds, constraints=total, options=options
+        )
+        return np.clip(result.x, 0, 1)
+
+    return by_instance(best, success, rho), success
+
+
+def weight_of_strategies(members: Values, rho: Values) -> Values:
+    """sum_x rho_x alpha_G(V_x) c_xr for each strategy r."""
+    ends, success = at_mean_maximum(members, rho)
+    rates = np.clip((success * ends[:, None]).sum(axis=-1), 0, 1)
+    return ((rho * SHAPED.weight(rates))[..., None] * success).sum(axis=1)
+
+
+def passes_at_maximum(members: Values, rho: Values, draws: int = 15) -> Values:
+    ends, success = at_mean_maximum(members, rho)
+    rates = np.clip((success * ends[:, None]).sum(axis=-1), 0, 1)
+    return add_axes((rho * exact_pass_at_k(rates, draws)).sum(axis=-1), 1)
+
+
+MEAN_SOLVES = theorem(
+    "At the maximum of MaxRL's objective no strategy's unsolved prompts weigh more than 1/(G-1)",
+    statement=r"\sum_x \rho_x\,\alpha_G(V_x)\,c_{xr} \le \sum_x \rho_x \bigl[1-(1-V_x)^{G-1}\bigr] \le 1"
+    r" \text{ for every } r,\quad \alpha_G(0) = G-1",
+    source=SOURCE,
+    on=chart(members=uniform(0, 1, 3, 3), rho=simplex(3, spread=1)),
+    at_most=(weight_of_strategies, passes_at_maximum),
+    examples=(example(members=[".1 .9 .9", ".9 .1 .9", ".9 .9 .1"], rho=".5 .3 .2"),),
+    tolerance=1e-4,
+    floor=1.0,
+    coq="maximum_solves",
+    part="from the maximality along mixtures with r",
+    share=0.001,
+    note="Of P equal prompts and G > P + 1 none that a strategy solves is lost. But strategies are: with W"
+    " on prompts 1, 2, 3 and three X_i on two of them and one of their own, rho = .2, .4/3, G = 16, the"
+    " strategy W of most merit is lost here, where undivided and std keep it alone.",
+    false=(neighbour("by Pass@1 in place of Pass@(G-1)", rhs=partial(passes_at_maximum, draws=1)),),
+)
+
+
+def lead_of_best(policy: Values, other: Values, rho: Values) -> Values:
+    """J(q*) - J(q), q* the better of two policies."""
+    first, second = (shared_lines(q, rho, MAXRL) for q in (policy, other))
+    return abs(first - second)
+
+
+def approach(policy: Values, other: Values, rho: Values, step: float = 1e-6, plain: bool = False) -> Values:
+    """Minus the slope of KL(q*||q) along the natural gradient, or the plain one of the logits."""
+    better = shared_lines(policy, rho, MAXRL) >= shared_lines(other, rho, MAXRL)
+    best, q = (np.where(better[:, None], *pair) for pair in ((policy, other), (other, policy)))
+    drive = rho * MAXRL.weight(q)
+    drive = q * (drive - (q * drive).sum(axis=-1, keepdims=True)) if plain else drive
+    moved = softmax(np.log(q) + step * drive, axis=-1)
+    return (best * (np.log(moved) - np.log(q))).sum(axis=-1) / step
+
+
+NATURAL = theorem(
+    "Natural gradient of MaxRL's objective: KL(q*||q) falls by at least J(q*) - J(q) a unit of time",
+    statement=r"-\tfrac{d}{dt}\mathrm{KL}(q^*\|q_t) = \sum_x \rho_x\,\alpha_G(V_x)(V^*_x - V_x) \ge J(q^*) -"
+    r" J(q_t)",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
+    at_most=(lead_of_best, approach),
+    examples=(example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1"),),
+    tolerance=1e-4,
+    floor=1.0,
+    note="So a share never falls below the floor of its share at the end within KL(q*||q_0).",
+    share=0.05,
+    false=(
+        neighbour(
+            "the plain gradient of the logits",
+            at=example(policy=".6 .2 .1 .1", other=".001 .001 .001 .997", rho=".4 .3 .2 .1"),
+            rhs=partial(approach, plain=True),
+        ),
+    ),
+)
+
+
+def second_slopes(shares: Values) -> Values:
+    """rho_s alpha'_G(q_s) where these shares are level, G = 8, with the merits that make them so."""
+    merits, step = water_merits(shares, np.ones(shares.shape[-1]), WITHIN_HALF), 1e-6
+    rise = WITHIN_HALF.weight(shares + step) - WITHIN_HALF.weight(shares - step)
+    return merits * rise / (2 * step)
+
+
+def rises_through_one(shares: Values) -> Values:
+    """Whether the sum of shares that are level with the best one rises with it; none is lost."""
+    slopes, best = second_slopes(shares), shares.argmax(axis=-1)
+    return (slopes[np.arange(len(best)), best] * (1 / slopes).sum(axis=-1) > 0).astype(float)
+
+
+def is_local_maximum(shares: Values) -> Values:
+    """Whether the second derivative of J is negative in every direction of sum zero."""
+    size = shares.shape[-1]
+    away = np.linalg.svd(np.ones((1, size)))[2][1:]
+    form = away @ (second_slopes(shares)[:, :, None] * away.T)
+    return (np.linalg.eigvalsh(form).max(axis=-1) < 0).astype(float)
+
+
+ENDS = theorem(
+    "Std-normalised, disjoint: level shares are a local maximum iff T rises through 1 at the largest share",
+    statement=r"T(q) = q + \sum_{s \ne j} \alpha_G^{-1}\bigl(\rho_j \alpha_G(q)/\rho_s\bigr),\; T(q_j) ="
+    r" 1:\quad T'(q_j) = \rho_j\alpha_G'(q_j) \sum_s \frac{1}{\rho_s \alpha_G'(q_s)} > 0 \iff J \text{ has a"
+    r" strict local maximum on the simplex}",
+    source=SOURCE,
+    on=chart(shares=simplex(3, spread=1.5)),
+    equal=(rises_through_one, is_local_maximum),
+    examples=(
+        example(shares=".559827537143423 .220086231428289 .220086231428288", value="1"),
+        example(shares=".778253723009782 .110873138495109 .110873138495109", value="0"),
+    ),
+    note="retention.retained_shares finds all of them on this curve, beside the best strategy alone. Merits"
+    " 1, .9, .9 and G = 8 rest at .5598, .2201, .2201 and at 1, 0, 0; .7783, .1109, .1109 is level and"
+    " unstable, the threshold of starts with two equal rivals. From equal shares the plain gradient need not"
+    " lead to the mixture: merits 1, .954, .803, .728, .631, .586, .442, .41, .342 lead to the best alone,"
+    " and with the natural gradient to a mixture.",
+    false=(
+        neighbour(
+            "every level point with a share above one half is unstable",
+            lhs=lambda shares: (shares.max(axis=-1) <= 0.5).astype(float),
+        ),
+    ),
+)
