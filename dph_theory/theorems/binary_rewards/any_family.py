@@ -38,18 +38,18 @@ NEAR_BEST = example(
 SLACK = theorem(
     "Any two policies, one within e of the other's KL to p_beta: V(r) - V(q) <= beta (K(r) - K(q) + e)",
     statement=r"\mathrm{KL}(q\|p_\beta) \le \mathrm{KL}(r\|p_\beta) + e \;\Rightarrow\; V(r) - V(q) \le"
-    r" \beta\,\bigl(K(r) - K(q) + e\bigr),\quad K = \mathrm{KL}(\cdot\|a)",
+    r" \beta\,\bigl(K(r) - K(q) + e\bigr),\; K = \mathrm{KL}(\cdot\|a);\quad \beta_n, e_n \to 0,\; V(r) = V^*"
+    r" \;\Rightarrow\; V(q_n) \to V^*,\; K(q_n) \le K(r) + e_n",
     source=Source("ours", "misspecification, any family"),
-    on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 1e2), q=simplex(4),
-    other=simplex(4),
-        extra=log_uniform(1e-3, 1)),
+    on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 1e2),
+        q=simplex(4), other=simplex(4), extra=log_uniform(1e-3, 1)),
     at_most=(lambda q, other, valid: pass_rate(other, valid) - pass_rate(q, valid), worth_of_slack),
     examples=(NEAR_BEST.giving(lhs="-.15", rhs="-.0704454832028"),),
     floor=1.0,
-    coq="validity_with_slack",
-    note="For any family, compact or not: members of slack e_n at beta_n, both tending to 0, have V tending"
-    " to V* = sup V, and K at most K* + e_n (validity_in_the_limit in Coq). In units of reward the slack is"
-    " beta e: small beta selects among valid policies only if the objective is optimised to within o(beta).",
+    coq="validity_with_slack validity_in_the_limit",
+    note="For any family, compact or not, with V* its supremum: where beta_n and e_n tend to 0, V(q_n) tends"
+    " to V*, and K(q_n) is at most K(r) + e_n for every r of V(r) = V*. In units of reward the slack is beta"
+    " e: small beta selects among valid policies only if the objective is optimised to within o(beta).",
     false=(neighbour("as if there were no slack", rhs=partial(worth_of_slack, most=0.0),
         at=NEAR_BEST.but(q=".1 .1 .4 .4", other=".4 .3 .2 .1")),),
 )  # fmt: skip

@@ -170,6 +170,9 @@ COLLAPSE = theorem(
     equal=(chosen_below_critical, dirac_on_mode),
     examples=(RESTRICTED.but(fraction=".9").giving(value="1 0 0 0"),),
     coq="collapse",
+    note="In any family the limit is one answer for certain iff the most valid members of least KL are Diracs"
+    " only. It is not where small mixtures of the likeliest right answer with another are as valid, and no"
+    " family of positive policies collapses at a finite beta.",
     false=(
         neighbour("the limit is the filtered model", rhs=filtered_model),
         neighbour(
