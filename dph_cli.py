@@ -168,7 +168,8 @@ class _Lazy(click.Group):
             from dph_theory.support.table import printable
 
             # What comes from files and arguments must not reach the terminal as control characters.
-            error.message = "\n".join(map(printable, error.message.splitlines()))
+            shown = "\n".join(map(printable, error.message.splitlines()))
+            object.__setattr__(error, "message", shown)
             raise
         except (OSError, RefusedError) as error:
             raise click.ClickException(str(error)) from error

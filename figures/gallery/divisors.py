@@ -43,8 +43,8 @@ def numbers(records: Records) -> pd.DataFrame:
             if all(curve[:, 0].max() >= first for curve in curves):
                 means = np.mean([_at(curve, first) for curve in curves], axis=0)
                 rows.append((*fields, len(curves), first, *means, *last))
-    columns = [*SETTING, "compared_at", "seeds", "first", *COLUMNS, "steps", *LAST]
-    return pd.DataFrame(rows, columns=columns)
+    names = [*SETTING, "compared_at", "seeds", "first", *COLUMNS, "steps", *LAST]
+    return pd.DataFrame(rows, columns=names)
 
 
 def _at(curve: np.ndarray, first: float) -> np.ndarray:
