@@ -41,7 +41,7 @@ def picture(title: str) -> Axes:
 # The band holds at all k at once (95%, over prompts). Below zero the trained model is worse.
 
 # %%
-found = compare(base, trained, draws=300)
+found = compare(base, trained)
 print(found)
 curves = found.curves
 axes = picture("1. Pass@k, trained minus base")

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent / "counts"
 def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> None:
     """Tell it in a few lines, and name the prompts that training lost most clearly."""
     before, after = read_counts(base), read_counts(run)
-    found = compare(before, after, draws=1000)
+    found = compare(before, after)
     for line in sentences(found):
         print(line)
     print("The clearest losses:")

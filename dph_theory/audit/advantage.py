@@ -184,14 +184,15 @@ PASS_RATES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 class AdvantageReport(LossReport):
     """Everything found about one advantage at group size G; lists run over `pass_rates`.
 
-    `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
-    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
-    `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other prompts
-    of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly over (0,
-    1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no objective or
-    variance is given. `not_finite`: the numbers of correct answers at which some advantage is nan or infinite; `spike`,
-    an advantage that a division by almost zero makes large; `rounding`, how far its own precision moves an
-    advantage, relative to the largest. `equals` says which declared advantage it is.
+    `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that
+    of the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
+    `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other
+    prompts of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly
+    over (0, 1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no
+    objective or variance is given. `not_finite`: the numbers of correct answers at which some advantage
+    is nan or infinite; `spike`, an advantage that a division by almost zero makes large; `rounding`, how
+    far its own precision moves an advantage, relative to the largest. `equals` says which declared
+    advantage it is.
     """
 
     advantage: str

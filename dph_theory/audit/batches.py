@@ -144,8 +144,7 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Fi
         matches[size] = match_gradient(outcomes, in_float32=audited.in_float32, most_terms=2)
     if 2 not in matches:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {reason}")
-    shown = {
-        n: "nothing" if match.name == "zero" else match.words.split(";")[0] for n, match in matches.items()
-    }
-    words = "; ".join(f"at B = {size}, {match}" for size, match in shown.items())
+    shown = {n: "zero" if match.name == "zero" else match.words.split(";")[0] for n, match in matches.items()}
+    exact = [n for n, match in matches.items() if match.exact] or [2]
+    words = "; ".join(f"of {size} answers: {shown[size]}" for size in exact)
     return Finding(words, {"gradients": tuple(matches.items())}), pairs

@@ -1,10 +1,7 @@
-"""A loss tested against what it is to minimise, and against the audit that was stored of it."""
+"""A loss tested against what it is to minimise."""
 
-import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from ..support.errors import argument_error, choice
 from .argument_names import Loss, arguments_of
@@ -33,8 +30,6 @@ SEARCHED = {
 tries, the value that a claim lies around, and the largest that it tries."""
 TOLERANCE = 5e-3
 """A search finds an end within so much of it, relatively."""
-COMPARED = ("acts_on", "selects", "scope", "reduction", "precision", "broadcast", "advantages")
-"""The fields that must equal the stored ones, beside the quantity descended and its limits."""
 Interval = tuple[float, float]
 
 
@@ -50,18 +45,17 @@ def check(
     log_ratio: Interval | None = None,
     advantage: float | None = None,
     mask: str | None = None,
-    stored: Path | str | None = None,
     samples: str | None = None,
 ) -> AuditReport:
-    """Test a loss against what it is to minimise, how far, and against a stored audit.
+    """Test a loss against what it is to minimise, and how far.
 
     Parameters: `descends`, one of `DESCENDS`, on sequences, beside the reward; `ratio` (low, high), the
     ratios pi/old, `log_ratio`, those of log(pi/ref), and `advantage`, the largest |A|, for which it is to be
     exact, on sequences, or on single tokens if it is exact there alone; `mask`, "any" if no masked token may
-    change the loss, "without holes" if those behind an answer may not; `stored`, a file that `dph audit loss
-    --json` wrote; `samples` as for `audit`, by default an old policy's where a ratio is given. Returns the
-    audit. Raises CheckError for a loss that is another, or whose batch couples answers, so that it was not
-    searched how far it holds; ValueError for what cannot be checked. Source: ours.
+    change the loss, "without holes" if those behind an answer may not; `samples` as for `audit`, by default
+    an old policy's where a ratio is given. Returns the audit. Raises CheckError for a loss that is another,
+    or whose batch couples answers, so that it was not searched how far it holds; ValueError for what cannot
+    be checked. Source: ours.
 
     >>> def k2(log_pi, log_ref):
     ...     return (log_pi - log_ref).square().mean() / 2
@@ -84,8 +78,6 @@ def check(
         faults += _extent_faults(report, words, claim)
     if mask is not None and report.reduction is not None and report.reduction.padding not in MASKS[mask]:
         faults.append(f"mask={mask!r}: {PADDING[report.reduction.padding]}")
-    if not faults and stored is not None:
-        faults = _changes(report, Path(stored))
     if faults:
         raise CheckError("\n".join(faults))
     return report
@@ -138,35 +130,3 @@ def _descent_faults(report: AuditReport, descends: str | None) -> list[str]:
     if penalty and report.drops_penalty:
         return [f"descends={descends!r}: not where all advantages of a group are zero"]
     return []
-
-
-def _changes(report: AuditReport, path: Path) -> list[str]:
-    """How the audit differs from the stored one, but for what was searched or rounded."""
-    if not path.is_file():
-        command = "dph audit loss FILE.py:function --json"
-        return [f"stored={str(path)!r}: there is no such file; {command} writes it"]
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(other := stored.get("off_policy"), dict) and other.get("samples") == report.samples:
-        stored = other
-    now = json.loads(json.dumps(report.to_dict()))
-    if missing := [name for name in ("verdict", "descended", "limits", *COMPARED) if name not in stored]:
-        return [f"stored={str(path)!r}: it has no {', '.join(missing)}"]
-    if _agree(_compared(stored), _compared(now)):
-        return []
-    return [f"it was: {stored['verdict']}\nit is:  {now['verdict']}"]
-
-
-def _compared(report: Mapping[str, Any]) -> list[Any]:
-    """What must not change: what is descended, while what, and COMPARED."""
-    descended = report["descended"]
-    terms = descended["terms"] or [[descended["constant"], descended["name"]]]
-    ends = [[limit[name] for name in ("what", "low", "high")] for limit in report["limits"]]
-    return [descended["exact"], terms, ends, *(report[name] for name in COMPARED)]
-
-
-def _agree(one: Any, other: Any) -> bool:
-    """Whether two records are equal up to one percent of their numbers."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_agree, one, other))
-    numbers = isinstance(one, float) and isinstance(other, float)
-    return math.isclose(one, other, rel_tol=0.01) if numbers else bool(one == other)

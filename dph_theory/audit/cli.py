@@ -82,7 +82,7 @@ def advantage_command(target: str, group_size: int, json_path: Path | None) -> N
 @_target
 @_json
 def metric_command(target: str, json_path: Path | None) -> None:
-    """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
+    """What a metric, (n, c, k), (matrix of 0 and 1, k) or (list, k) -> number, estimates, and its bias."""
     from .metric import audit_metric
 
     _audit(target, json_path, lambda metric: [audit_metric(metric)])

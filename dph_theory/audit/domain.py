@@ -100,9 +100,9 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         distance = _off_words(search.off(problem))
         whose = f"{'a correct' if right else 'an incorrect'} answer's token" if weighed else "a token"
         # A ratio to the old policy as it is clipped, the log of that to the reference.
-        size = f"{math.exp(x):.2g}" if to == "log_old" else f"log(pi/ref) = {x:.3g}"
+        size = f"pi/old = {math.exp(x):.2g}" if to == "log_old" else f"log(pi/ref) = {x:.3g}"
         logs = ", ".join(f"{name} = {float(log[0, 0]):.3g}" for name, log in _logs(problem).items())
-        example, place = f"{whose} at {size} is {distance}", f"at {logs}: {distance}"
+        example, place = f"at {size} the gradient of {whose} is {distance}", f"at {logs}: {distance}"
     if not example:
         return None
     limit = Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place)
@@ -119,7 +119,7 @@ def _at_all_lengths(search: _DomainSearch, to: str, limit: Limit) -> Limit:
             ratio = limit.what.removeprefix("log(").removesuffix(")")
             if level_of(part, factor * end, advantage=advantage, ratio=ratio) == level:
                 low, high = factor * limit.low, factor * limit.high
-                example = limit.example.replace("'s token at", " of two tokens at")
+                example = limit.example.replace("'s token is", " of two tokens is")
                 example = limit.example if level == "token" else example
                 return replace(limit, low=low, high=high, level=level, example=example)
     return replace(limit, level="")
@@ -139,7 +139,7 @@ def _sizes(search: _DomainSearch) -> Limit | None:
         if first := first_failure(partial(holds, sign), SIZES):
             ends[sign], size = (most * math.exp(sign * log_size) for log_size in first)
             distance = _off_words(search.off(problem, size / most))
-            example = f"an advantage of {size:.3g} is {distance}"
+            example = f"at an advantage of {size:.3g} the gradient is {distance}"
     return Limit("|A|", ends[-1], ends[1], example) if example else None
 
 

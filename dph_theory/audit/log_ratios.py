@@ -250,18 +250,16 @@ def _stopped(**data: Any) -> Finding:
 class AtExtremes:
     """One token's loss, or its penalty if it has one, at x = log(pi/ref) far from 0.
 
-    Where it is not finite, and the x where the token gets no gradient: a clamp or constant, or rounding
-    swallows it.
+    Where it is not finite, and the x where the token gets no gradient, as a clamp or a constant acts.
     """
 
     extremes: tuple[Finding, ...] = ()
     dead: tuple[tuple[float, float], ...] = ()
-    rounded: tuple[tuple[float, float], ...] = ()
 
     @property
     def released_below(self) -> float:
         """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
-        return max((high for low, high in self.dead if low == FINE[0]), default=-np.inf)
+        return max((high for low, high in self.dead if low == POWERS[0]), default=-np.inf)
 
 
 def at_extremes(audited: Audited) -> AtExtremes:
@@ -270,27 +268,7 @@ def at_extremes(audited: Audited) -> AtExtremes:
     ratios = extremes(penalty)
     if not np.any(slopes_at(penalty, FINE)):
         return AtExtremes(ratios)
-    zones = _zones(penalty, FINE)
-    rounded = [zone for zone in zones if _is_rounding(penalty, zone)]
-    dead = tuple(zone for zone in zones if zone not in rounded)
-    # Between two of them rounding leaves a rest at some points: at which, differs by processor.
-    sides = [[zone for zone in rounded if sum(zone) * sign > 0] for sign in (-1, 1)]
-    return AtExtremes(ratios, dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
-
-
-def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:
-    """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
-    inner = min(zone, key=abs)
-    inputs = _tokens(zone)
-    ends = [_alone(audited, inputs, i)[0] for i in range(2)]
-    # A clamp's value is one constant, however large.
-    if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
-        return True
-    # From the inner end towards zero, by a third: a clamp's end stays, rounding's moves by a factor of two.
-    size = np.abs(FINE)
-    near = (np.sign(FINE) == np.sign(inner)) & (size < abs(inner)) & (size > 0.67 * abs(inner))
-    alive = FINE[near][~_without_slope(audited, FINE[near])]
-    return bool(_without_slope(audited, alive, torch.float32).any())
+    return AtExtremes(ratios, tuple(_zones(penalty, POWERS)))
 
 
 def computes_in(audited: Audited, problem: Problem) -> str:

@@ -24,7 +24,7 @@ from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
 from .problem import Problem, near_the_reference, random_problems
 from .quantities import match_gradient, match_value, nearest
 from .report import ANSWERS, ENTROPY, REWARD, SAMPLES, SEVERAL, TOKENS, AuditReport, Finding, Match
-from .shapes import mixing_broadcast, with_one_an_answer
+from .shapes import mixes_answers, with_one_an_answer
 from .verdict import verdict_of
 
 OTHER_SEEDS = 2
@@ -129,11 +129,10 @@ class _Audit:
             variance=_relative_variance(measured),
             extremes=extreme.extremes,
             dead_zones=extreme.dead,
-            rounded_zones=extreme.rounded,
             failures=tuple(self.failures),
             stopped=self.attempt(partial(stopped_ratios, audited), ()) if single else (),
             equal_groups=self.equal_groups() if alone else None,
-            broadcast=mixing_broadcast(audited),
+            mixes_answers=mixes_answers(audited) is True,
             declared=declared_loss(audited, name) if measured and audited.samples in SAMPLES[:2] else "",
         )
 
@@ -210,7 +209,7 @@ class _Audit:
         Nothing if there is but one. They are separated by advantages of zero, and by a reference that is the
         policy, held fixed.
         """
-        if not {"advantages", "log_ref"} <= set(self.audited.names):
+        if "advantages" not in self.audited.names:
             return ()
         rest = self.audited.at_zero_advantages()
         other = rest.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach())

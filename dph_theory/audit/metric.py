@@ -1,6 +1,7 @@
 """Whether a metric is what its name says, against pass@k, maj@k, pass^k and G-Pass@k.
 
-A metric is a function of counts (n, c, k), or of a matrix of zeros and ones (problems, n) and k. The number
+A metric is a function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k, or of one
+problem's list of them and k. The number
 c of correct ones among n answers is binomial, and two functions of c have the same mean at every pass rate
 only if they are the same. So a metric is unbiased exactly if its value at every c is the mean, over all
 choices of k of the n answers, of what those k answers have.
@@ -10,7 +11,7 @@ import inspect
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, count
@@ -35,6 +36,9 @@ SPREAD_AT = (9, 3)
 """The n and k at which a metric's variance is asked, at a pass rate of one half."""
 WIDE = 1.05
 """An unbiased metric's variance over the least one, from which on it is said."""
+
+
+_TAKEN = "(n, c, k), (matrix of 0 and 1, k) or (list of an answer's correctness, k)"
 
 
 class MetricError(AuditError):
@@ -68,9 +72,12 @@ def _unseeded(metric: Metric) -> Iterator[None]:
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
     """The metric of one problem, c of n answers right, as a mean over orders; MetricError if it fails."""
-    rows, by_count = _orders(n, c) if orders is None else orders, _by_count(metric)
+    rows, form = _orders(n, c) if orders is None else orders, _form(metric)
     try:
-        value = metric(n, c, k) if by_count else metric(rows.copy(), k)
+        if form == "list":
+            value = [metric([bool(x) for x in row], k) for row in rows]
+        else:
+            value = metric(n, c, k) if form == "counts" else metric(rows.copy(), k)
         mean = float(np.mean(np.asarray(value, dtype=float)))
     except Exception as error:
         what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
@@ -96,11 +103,11 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
         first = values(*SIZES_AND_KS[-1])
         if all(np.array_equal(values(*SIZES_AND_KS[-1]), first) for _ in range(3)):
             return {(n, k): values(n, k) for n, k in SIZES_AND_KS}, ROUNDING
-        means, error, by_count = {}, 0.0, _by_count(metric)
+        means, error, form = {}, 0.0, _form(metric)
         for n, k in SIZES_AND_KS:
             drawn = []
             for c in range(n + 1):
-                rows = 1 if by_count else min(math.comb(n, c), DRAWN // FEWEST)
+                rows = 1 if form == "counts" else min(math.comb(n, c), DRAWN // FEWEST)
                 calls = max(FEWEST, min(CALLS, DRAWN // rows))
                 order = np.tile(np.arange(n) < c, (rows, 1)).astype(float)
                 orders = np.random.Generator(np.random.PCG64(c)).permuted(order, axis=1)
@@ -122,7 +129,7 @@ def _edge(metric: Metric) -> str:
 
 def _spread(metric: Metric) -> float:
     """Its variance for one problem, over that of the mean over all choices of k answers; 1 of counts."""
-    if _by_count(metric):
+    if _form(metric) == "counts":
         return 1.0
     n, k = SPREAD_AT
     squares, means = np.zeros(n + 1), np.zeros(n + 1)
@@ -136,19 +143,29 @@ def _spread(metric: Metric) -> float:
     return float((chances @ squares - mean**2) / least) if least > ROUNDING else 1.0
 
 
-def _by_count(metric: Metric) -> bool:
-    """Whether a metric takes (n, c, k); MetricError unless that or (matrix, k)."""
+@cache
+def _form(metric: Metric) -> str:
+    """What a metric takes: "counts" for (n, c, k), "matrix" or "list" for that of 0 and 1, and k."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError) as error:
-        allowed = "a function of (n, c, k), or of (matrix of 0 and 1, k)"
-        raise argument_error("metric", metric, allowed) from error
+        raise argument_error("metric", metric, f"a function of {_TAKEN}") from error
     rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = [p.name for p in parameters if p.default is p.empty and p.kind not in rest]
     if len(required) not in (2, 3):
-        takes = f"the metric takes ({', '.join(required)})"
-        raise MetricError(f"{takes}: (n, c, k) or (matrix of 0 and 1, k) is needed")
-    return len(required) == 3
+        raise MetricError(f"the metric takes ({', '.join(required)}): {_TAKEN} is needed")
+    if len(required) == 3:
+        return "counts"
+    rows = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
+    # Of a matrix the metric is a mean over its rows; of what is none only a list of one problem's is left.
+    with suppress(Exception):
+        alone = [float(np.mean(metric(row[None], 2))) for row in rows]
+        if math.isclose(float(np.mean(metric(rows.copy(), 2))), sum(alone) / 2, abs_tol=1e-9):
+            return "matrix"
+    with suppress(Exception):
+        if all(math.isfinite(float(metric([bool(x) for x in row], 2))) for row in rows):
+            return "list"
+    return "matrix"
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
@@ -222,9 +239,10 @@ class MetricReport(LossReport):
 def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
     """What a metric estimates, by exact binomial enumeration.
 
-    Parameters: `metric`, a function of counts (n, c, k), or of a matrix of zeros and ones (problems, n) and
-    k, to a number. Returns a MetricReport. Raises MetricError, a ValueError, for a function that fails, and
-    ValueError for what is none. Source: ours.
+    Parameters: `metric`, a function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k,
+    or of the list of one problem's answers, true where they are correct, and k, to a number. Returns a
+    MetricReport. Raises MetricError, a ValueError, for a function that fails, and ValueError for what is
+    none. Source: ours.
 
     >>> audit_metric(lambda n, c, k: c / n).estimates
     'the mean (pass@1)'

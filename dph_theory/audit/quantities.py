@@ -44,7 +44,9 @@ TO_FILTERED = {
 """Divergences to p_* that stay finite: p_* has no mass on incorrect outcomes."""
 TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
 """On samples of an old policy."""
-ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD)
+SQUARED = "mean squared log(pi/old)"
+"""Also on samples of an old policy: what a squared log ratio to the sampler penalises there."""
+ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD, SQUARED)
 """What a value may be a biased estimate of; entropy and reward are no divergences."""
 
 
@@ -85,6 +87,10 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     }
     for group, aim in aims:
         candidates |= {name: partial(divergence_to, aim, divergence) for name, divergence in group.items()}
+    if source == "old_policy":
+        log_ratio = np.log(pi / old)
+        squared = Quantity(float(old @ log_ratio**2), torch.as_tensor((2 * old * log_ratio) @ jacobian))
+        candidates[SQUARED] = lambda: squared
     if source == "filtered":
         # What -log u averages to on correct samples: no base rate is known there, and none moves.
         base_rate = float(np.log((ref * valid).sum()))
@@ -113,6 +119,14 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     entropy = surprise.sum(axis=-1)
     entropy_sum = partial(over_visits, entropy, surprise - pi * entropy[:, None])
     sums = {token_sum(name): partial(sum_of, divergence) for name, divergence in DIVERGENCES.items()}
+    if source == "old_policy":
+        old = torch.softmax(problem.old, -1).numpy()
+        slope = 2 * old * np.log(pi / old)
+        squares, slopes = (
+            (old * np.log(pi / old) ** 2).sum(axis=-1),
+            slope - pi * slope.sum(-1, keepdims=True),
+        )
+        sums[token_sum(SQUARED)] = partial(over_visits, squares, slopes)
     return {**sums, token_sum(ENTROPY): entropy_sum}
 
 

@@ -218,18 +218,17 @@ class AuditReport(LossReport):
     `unequal_gradient` on answers whose lengths differ, a token mean there in the limit of large batches.
     `descended` is what it is reported to minimise, on `scope`: what is exact on answers, there or near log
     ratios of zero, or else on single tokens, or else the nearest; `limits` say how far an exact one holds.
-    `terms` has the parts of a loss that has several.
-    `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to
-    it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
-    that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
-    gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
-    `acts_on` and `selects` are those of `convergence_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
-    `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
-    0, `rounded_zones` those where it is lost to rounding in float64; both at an advantage of zero, the
-    penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups`
-    is of answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a
-    token". `broadcast`: one that meets every answer with every other, or "". `declared` is a sentence, which
-    declared policy loss it is.
+    `terms` has the parts of a loss that has several. `reduction` says how tokens and sequences are added up;
+    `precision` is "float32" for a loss that rounds to it, and agreement then is that of float32; "16 bits"
+    for one that rounds more, too coarse to match. A loss that couples its batch has `batches`, and is matched
+    on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one (median
+    over problems; None if the exact one vanishes). `acts_on` and `selects` are those of `convergence_of`:
+    `selects` is a key of `kl_terms.ENDS`, or "none". `dead_zones` are intervals of x = log(pi/ref) from -30
+    to 30 where the gradient of a sampled token is zero away from x = 0, at an advantage of zero, the
+    penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups` is of
+    answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a token".
+    `mixes_answers`: an answer's gradient depends on the advantages of the others. `declared` is a sentence,
+    which declared policy loss it is.
     """
 
     loss: str
@@ -252,12 +251,11 @@ class AuditReport(LossReport):
     variance: float | None
     extremes: tuple[Finding, ...]
     dead_zones: tuple[tuple[float, float], ...]
-    rounded_zones: tuple[tuple[float, float], ...]
     failures: tuple[Finding, ...]
     stopped: tuple[Finding, ...] = ()
     equal_groups: Finding | None = None
     advantages: str = "one a token"
-    broadcast: str = ""
+    mixes_answers: bool = False
     declared: str = ""
 
     @property
@@ -288,7 +286,7 @@ class AuditReport(LossReport):
         """Range in which the exact match holds. Empty if nothing is exact or the range was not searched."""
         if not self.descended.exact or self.batches is not None:
             return ""
-        extents = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
+        extents = [f"as long as {limit.words} ({limit.place or limit.example})" for limit in self.limits]
         return "\n".join(extents) or "wherever tried (log ratios to +-20)"
 
     @property
@@ -316,7 +314,6 @@ class AuditReport(LossReport):
         one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
         equal = self.equal_groups.words if self.equal_groups else ""
         dead = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
-        dead += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
         terms = [(f"{term.name} term", term.words) for term in self.terms]
         findings = (
             ("value estimates", "" if self.value.name == "none" else self.value.words),
@@ -327,7 +324,7 @@ class AuditReport(LossReport):
             ("where lengths differ", self.unequal_gradient.words if one != other else ""),
             ("adds up", self.reduction.words if self.reduction else ""),
             ("masked tokens", PADDING[self.reduction.padding] if self.reduction else ""),
-            ("batch of B", self.batches.words if self.batches else ""),
+            ("gradient in batches", self.batches.words if self.batches else ""),
             ("its KL acts on", "" if self.acts_on == "not known" else self.acts_on),
             ("converges to, small beta", self.end),
             ("minimiser", self.minimiser.words if self.minimiser else ""),

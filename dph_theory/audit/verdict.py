@@ -57,8 +57,8 @@ def _alarms(report: AuditReport) -> list[str]:
     for coefficient, name in terms if any(name.startswith(REWARD) for _, name in terms) else ():
         if coefficient < 0 and "entropy" not in name and not name.startswith(REWARD):
             alarms.insert(0, f"It RAISES {plain(name)} beside the policy gradient: a sign error.")
-    if report.broadcast:
-        alarms.insert(0, f"It MIXES ANSWERS: a broadcast of {report.broadcast} meets each with every other.")
+    if report.mixes_answers:
+        alarms.insert(0, "It MIXES ANSWERS: an answer's gradient depends on the advantages of the others.")
     for failure in report.failures:
         if failure.problem == SEVERAL:
             alarms.append(f"It FAILS on {SEVERAL} ({failure.what}): all this is about batches of one.")
@@ -70,17 +70,12 @@ def _alarms(report: AuditReport) -> list[str]:
 def _main(report: AuditReport) -> str:
     """Whose gradient it has, on answers where it is known there, and while what."""
     if report.batches is not None:
-        return f"It couples the answers of a batch; its gradient is that of, {report.batches.words}."
+        return f"The answers of a batch change each other's gradient. In batches {report.batches.words}."
     single = report.descended.exact and report.scope == TOKENS and report.sequence_gradient.name != "failed"
-    clauses = ["on single tokens, not on longer answers"] if single else []
-    if report.limits:
-        clauses.append(f"while {' and '.join(limit.words for limit in report.limits)}")
     sentence = _sentence(report)
-    if not clauses:
-        return sentence
-    # What follows "while" goes on without a comma, as one clause.
-    start = ", ".join(clauses) + ("" if report.limits else ",")
-    return f"{start[0].upper()}{start[1:]} {sentence[0].lower()}{sentence[1:]}"
+    if report.limits:
+        sentence = f"{sentence[:-1]}, as long as {' and '.join(limit.words for limit in report.limits)}."
+    return f"On single tokens, not on longer answers: {sentence}" if single else sentence
 
 
 def _sentence(report: AuditReport) -> str:
@@ -98,10 +93,15 @@ def _sentence(report: AuditReport) -> str:
 
 def _further(report: AuditReport) -> list[str]:
     """What else is worth a sentence, the most important first."""
-    sentences = [f"Beyond, it is not: {limit.example}." for limit in report.limits[:1] if limit.example]
-    near = [f"its {term.name} term is {term.words}" for term in report.terms if term.gradient.exact]
-    if near and not report.descended.exact:
-        sentences.append(f"Near ratios of one {' and '.join(near)}.")
+    sentences = [f"Outside that range: {limit.example}." for limit in report.limits[:1] if limit.example]
+    names = {"other": "remaining"}
+    terms = [
+        f"its {names.get(term.name, term.name)} term is {term.words}"
+        for term in report.terms
+        if term.gradient.exact
+    ]
+    if terms and not report.descended.exact:
+        sentences.append(f"For small log ratios {' and '.join(terms)}.")
     sentences += _value(report)
     if report.selects in _ENDS:
         sentences.append(f"{_ENDS[report.selects]} ({report.end}).")

@@ -101,7 +101,6 @@ def compare(
     min_n: int = 1,
     ks: Sequence[int] | None = None,
     group_size: int = 8,
-    draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
 ) -> Comparison:
@@ -109,7 +108,7 @@ def compare(
 
     Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
-    the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
+    the training, for the policies of std-normalised advantages; `seed`, of
     all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
     them. Returns a Comparison. Raises ValueError as `matched` does, for fewer than two prompts, or a k
     above the least n.
@@ -119,7 +118,7 @@ def compare(
     """
     both = matched(base, run, allow_missing=allow_missing, min_n=min_n)
     pairs, rng = both.counts, np.random.default_rng(seed)
-    curves, gain = pass_curves(pairs, ks, draws=draws, seed=seed), log_odds_shift(pairs)
+    curves, gain = pass_curves(pairs, ks, seed=seed), log_odds_shift(pairs)
     most = curves.k[-1]
     identified = gain.identified and not pairs.has_single_answers and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))

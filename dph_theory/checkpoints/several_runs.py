@@ -134,15 +134,14 @@ def compare_runs(
     seeds: bool = False,
     allow_missing: bool = False,
     min_n: int = 1,
-    draws: int = 4000,
     seed: int = 0,
 ) -> RunComparison:
     """Compare several runs with their base at once, paired by prompt.
 
     Parameters: `base`; `runs`, each with a name, and the step where it is one of a training's; `ks`, by
     default powers of two and the least number of answers, beyond which none is given; `seeds`, whether the
-    runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `draws`
-    and `seed` of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
+    runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `seed`
+    of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
     seeds of fewer than two runs, or with steps.
 
     >>> compare_runs(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
@@ -161,7 +160,7 @@ def compare_runs(
     if not shown:
         raise argument_error("k", ks, f"at most {least}: the fewest answers to a prompt of all files")
     rng, gap = np.random.default_rng(seed), np.stack([gaps(one, shown) for one in pairs])
-    low, high = bounded_means(np.hstack(list(gap)), rng, draws=draws)
+    low, high = bounded_means(np.hstack(list(gap)), rng)
     bounds = zip(gap.mean(axis=1), low.reshape(len(runs), -1), high.reshape(len(runs), -1), strict=True)
     run_changes = []
     for (name, step, _), one, columns in zip(runs, pairs, bounds, strict=True):

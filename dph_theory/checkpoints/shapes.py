@@ -110,9 +110,9 @@ def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
             return None, [{"instance_id": i, "resolved": correct} for i, correct in rewards.items()]
         for path in shape.rows:
             rows = [row for row in _entries(value, path.split(".")) if isinstance(row, Mapping)]
-            known = any(map(shape.fits, rows[:_FIRST_ROWS]))
-            if rows and (known or path[0] != "*"):
-                return shape if known else None, rows
+            is_known = any(map(shape.fits, rows[:_FIRST_ROWS]))
+            if rows and (is_known or path[0] != "*"):
+                return shape if is_known else None, rows
     if isinstance(value, Mapping) and value and all(_is_graded(entry) for entry in value.values()):
         return None, [{"id": name, "correct": rewards} for name, rewards in value.items()]
     return None, value if isinstance(value, list) else [value]

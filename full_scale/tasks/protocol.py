@@ -91,6 +91,8 @@ class Task:
     verifier: Verifier
     system: str | None = None
     """The system message that goes before every prompt where the model is used through its chat template."""
+    repeats_prompts: bool = False
+    """Whether prompts are meant to share their text, as where a question has several readings."""
     rewards: Mapping[str, WeightedReward] = field(default_factory=dict)
     """Rewards of the training beside correctness, by name; the theory is of correctness alone."""
 
@@ -113,15 +115,17 @@ class Task:
 
 
 def repeated_prompts(task: Task) -> list[str]:
-    """A sentence for each set on prompts whose text another one has, and on those of another reference."""
+    """A sentence for each set on prompts that have the text of another one; none where a task intends it."""
     sentences = []
     for name, examples in {"train": task.train, **task.evaluation}.items():
         texts = {example.prompt for example in examples}
         pairs = {(example.prompt, repr(example.reference)) for example in examples}
-        if repeated := len(examples) - len(texts):
+        if (repeated := len(examples) - len(texts)) and not task.repeats_prompts:
+            differ = len(pairs) - len(texts)
+            meaning = f"; {differ} are judged by another reference, by which the same answer may be incorrect"
             sentences.append(
-                f"{name}: {repeated} of {len(examples)} prompts repeat another's text, "
-                f"{len(pairs) - len(texts)} with another reference."
+                f"{name}: {repeated} of {len(examples)} prompts have the text of another"
+                f"{meaning if differ else ', as if it were sampled more often'}."
             )
     return sentences
 

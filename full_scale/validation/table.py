@@ -132,8 +132,8 @@ def reproduced(gaps: Sequence[MethodDifference]) -> str:
     agreed = sum(gap.sign == gap.expected for gap in expected)
     open_ = sum(gap.sign == 0 for gap in expected)
     return (
-        f"Of {len(expected)} expected differences {agreed} were found, {open_} were not told apart from "
-        f"none, {len(expected) - agreed - open_} went the other way."
+        f"Of {len(expected)} expected differences {agreed} were found, {open_} were not statistically "
+        f"significant, {len(expected) - agreed - open_} went the other way."
     )
 
 

@@ -92,8 +92,10 @@ def test_prompts_of_one_text_are_counted_aloud():
     first = task.train[0]
     others = replace(first, id="same"), replace(first, id="b", reference={})
     again = replace(task, train=[*task.train, *others])
-    words = f"train: 2 of {len(again.train)} prompts repeat another's text, 1 with another reference."
-    assert repeated_prompts(again) == [words]
+    words = f"train: 2 of {len(again.train)} prompts have the text of another; 1 are judged by another"
+    assert repeated_prompts(again) == [f"{words} reference, by which the same answer may be incorrect."]
+    # A task may mean it.
+    assert repeated_prompts(replace(again, repeats_prompts=True)) == []
     assert repeated_prompts(task) == []
 
 

@@ -109,6 +109,7 @@ def load(config: TaskConfig) -> Task:
         train=sets.pop("train"),
         evaluation=sets,
         verifier=with_options(SqlVerifier, config.options, "task.options.", style=style_of),
+        repeats_prompts=True,
     )
 
 

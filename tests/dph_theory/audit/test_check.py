@@ -1,11 +1,6 @@
-import json
-from contextlib import nullcontext
-
 import pytest
 import torch
-from click.testing import CliRunner
 
-from dph_cli import main
 from dph_theory import audit
 from dph_theory.losses.policy_losses import policy_loss
 
@@ -118,42 +113,3 @@ def test_what_is_otherwise_is_said(loss, claimed, words):
 def test_what_cannot_be_claimed_is_refused(claimed, message):
     with pytest.raises(ValueError, match=message):
         audit.check(corrected, **claimed)
-
-
-PENALTY = """
-def penalty(log_pi, log_ref, mask):
-    x = log_pi - log_ref
-    return ({term} * mask).sum(-1).mean()
-"""
-
-
-def test_a_stored_verdict_holds_a_loss_to_it(tmp_path):
-    path, stored = tmp_path / "losses.py", tmp_path / "penalty.json"
-    path.write_text(PENALTY.format(term="x**2 / 2"))
-
-    def penalty(clamp):
-        def penalty(log_pi, log_ref, mask):
-            return ((((log_pi - log_ref) ** 2) / 2).clamp(max=clamp) * mask).sum(-1).mean()
-
-        return penalty
-
-    with pytest.raises(audit.CheckError, match=r"there is no such file; dph audit loss .* --json writes it"):
-        audit.check(penalty(1e9), stored=stored)
-    assert (
-        CliRunner().invoke(main, ["audit", "loss", f"{path}:penalty", "--json", str(stored)]).exit_code == 0
-    )
-    assert json.loads(stored.read_text())["acts_on"] == "each token"
-    assert audit.check(penalty(1e9), stored=stored).acts_on == "each token"
-    # A clamp leaves what it descends near, and moves the verdict.
-    with pytest.raises(audit.CheckError, match=r"it was: penalty(.|\n)*it is:  penalty"):
-        audit.check(penalty(8.0), stored=stored)
-    # A last digit is no other audit, another limit is.
-    clamped = audit.check(penalty(8.0)).to_dict()
-    for low, fails in ((1.001, False), (1.1, True)):
-        (limit,) = clamped["limits"]
-        stored.write_text(json.dumps({**clamped, "limits": [{**limit, "low": low * limit["low"]}]}))
-        with pytest.raises(audit.CheckError, match="it was") if fails else nullcontext():
-            audit.check(penalty(8.0), stored=stored)
-    stored.write_text("{}")
-    with pytest.raises(audit.CheckError, match="it has no verdict, descended, limits, acts_on, selects"):
-        audit.check(penalty(1e9), stored=stored)

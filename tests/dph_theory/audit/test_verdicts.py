@@ -154,7 +154,7 @@ def asserting(log_pi):
     raise AssertionError
 
 
-ZERO, COUPLED = "Its gradient is ZERO", "couples the answers"
+ZERO, COUPLED = "Its gradient is ZERO", "The answers of a batch change each other's gradient"
 REVERSE, FORWARD = "the reverse KL(pi||ref) of each token", "the forward KL(ref||pi) of each token"
 FILTERED, UNKNOWN = "(filtered model", "none of the known quantities"
 POLICY, OLD, REFERENCE, CORRECT = "policy", "old_policy", "reference", "filtered"
@@ -220,10 +220,10 @@ ROWS = [
      lambda log_pi, advantages, mask:
          ((y := summed(log_pi, mask)) * 0.05 * y.detach() - advantages[:, 0] * y).mean()),
     ("three terms", POLICY, f"0.04 times {FORWARD}", three_terms),
-    ("three terms", OLD, "Near ratios of one its policy term is the reward's policy gradient", three_terms),
+    ("three terms", OLD, "For small log ratios its policy term is the reward's policy gradient", three_terms),
     ("by unsqueeze", POLICY, f"gradient plus 0.04 times {FORWARD}", by_unsqueeze),
     ("by index", POLICY, f"gradient plus 0.04 times {FORWARD}", by_index),
-    ("by index", OLD, "Near ratios of one", by_index),
+    ("by index", OLD, "For small log ratios", by_index),
     ("either", POLICY, f"gradient plus 0.04 times {FORWARD}", either),
     ("without equal groups", POLICY, "NO PENALTY", without_equal),
     ("without their KL", POLICY, "NO PENALTY",
@@ -459,7 +459,7 @@ def test_beside_the_sampler_s_an_old_policy_is_the_policy_itself():
         ratio, weight = (log_pi - log_old).exp(), (log_old - log_rollout).exp().clamp(max=2.0).detach()
         return mean(weight * clipped(ratio, advantages), mask)
 
-    assert "while every ratio pi/old is at most 2 this is the reward's" in audit(loss, samples=OLD).verdict
+    assert "as long as every ratio pi/old is at most 2." in audit(loss, samples=OLD).verdict
     with pytest.raises(ValueError, match="two of them mean log_old"):
         audit(lambda log_pi, old_logps, prev_logprobs: log_pi.sum())
 

@@ -110,7 +110,7 @@ def test_the_accounts_are_distinguished(account):
     base, runs = runs_of(account)
     one, once, named = ACCOUNTS[account]
     counts = [read(rows, f"run {i}") for i, rows in enumerate(runs)]
-    found = compare_runs(read(base, "base"), [(each.name, None, each) for each in counts], draws=20).agreed
+    found = compare_runs(read(base, "base"), [(each.name, None, each) for each in counts]).agreed
     assert (found.own > 0.95) == one
     assert (found.p_varied < 0.01) == once
     assert (found.p_named < 0.01) == named
@@ -151,7 +151,7 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise
 def test_answers_that_only_one_side_has_are_not_compared(tmp_path):
     base, (run, *_) = runs_of("kept")
     plain = [{k: v for k, v in each.items() if k not in ("answer", "style")} for each in base]
-    assert compare(read(plain, "base"), read(run, "run"), draws=20).answers_left is None
+    assert compare(read(plain, "base"), read(run, "run")).answers_left is None
     assert answer_codes([[prompt_row(each) for each in plain]]) is None
 
 

@@ -1,8 +1,11 @@
 """`dph compare` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
 
 import json
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +15,8 @@ from support.small_comparison import written
 from dph_theory.checkpoints import Comparison, RunComparison
 from dph_theory.checkpoints.cli import compare_command
 from dph_theory.support.record import from_json
+
+ROOT = Path(__file__).parents[3]
 
 
 def run(*words):
@@ -112,3 +117,21 @@ def test_wrong_usage_is_named_and_writes_nothing(tmp_path, monkeypatch, name, te
     result = run(base, after, *words.split())
     assert (result.exit_code, says in printed(result)) == (2, True), printed(result)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_command_and_two_examples_give_one_answer_on_the_same_files(tmp_path):
+    """The band is drawn with one number of draws everywhere, so that no sentence differs between them."""
+    words = [str(ROOT / "examples" / "counts" / f"{name}.jsonl") for name in ("base", "grpo")]
+    shown = run(*words, "--all").output
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    outputs = [
+        subprocess.run(
+            [sys.executable, str(ROOT / "examples" / script), *words],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+        ).stdout
+        for script in ("two_checkpoints.py", "tour.py")
+    ]  # fmt: skip
+    sentence = re.search(r"Worse from a k between \d+ and \d+ on\.", shown)[0]
+    assert [sentence in output for output in outputs] == [True, True]
+    for line in shown.splitlines()[:5]:
+        assert all(line in output for output in outputs)

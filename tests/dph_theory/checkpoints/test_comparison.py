@@ -21,7 +21,7 @@ def compared(folder, base, run, n=24, **options):
     for name, side in (("base", base), ("run", run)):
         rows = rows_of(np.array(n), side) if isinstance(side, np.ndarray) else side
         read.append(read_counts(write_rows(folder / f"{name}.jsonl", rows)))
-    return compare(*read, draws=100, **options)
+    return compare(*read, **options)
 
 
 def counts(pairs):
@@ -147,7 +147,7 @@ def test_a_kl_from_another_model_than_the_base_is_left_out(tmp_path, base_kl, ha
         stored = record("full_scale.evaluation", seed=0, config={}, results=results, findings=[])
         write_json(tmp_path / name / "evaluation.json", stored)
         read.append(read_counts(tmp_path / name))
-    found = compare(*read, draws=20)
+    found = compare(*read)
     assert (found.spending is not None) == told
     assert ("no KL: run has it from another model than base" in found.notes) != told
 

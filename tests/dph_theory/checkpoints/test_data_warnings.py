@@ -83,9 +83,9 @@ def test_files_that_are_equal_and_prompts_of_one_text_are_named():
         "a, b have the same counts of every prompt",
         f"b: {PROMPTS - 1} prompts have the text of another, 1 are different",
     ]
-    assert told[0] in compare(other, one, draws=20).notes
+    assert told[0] in compare(other, one).notes
     third = read(drawn(np.random.default_rng(5))[0], name="c")
-    several = compare_runs(third, [("a", None, one), ("b", None, other)], draws=20)
+    several = compare_runs(third, [("a", None, one), ("b", None, other)])
     assert told[0] in several.notes
     assert told[0] in several.summary()
 

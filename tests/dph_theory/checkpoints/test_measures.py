@@ -89,7 +89,7 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     assert logic.value == pytest.approx(alone.value)
     assert logic.low < alone.low
     read = read_counts(tmp_path / "base.jsonl", by="kind")
-    assert any(one.on_request for one in compare(read, read, draws=20).measures)
+    assert any(one.on_request for one in compare(read, read).measures)
 
 
 def test_the_vote_stands_beside_coverage_where_both_files_hold_the_answers(tmp_path):

@@ -46,7 +46,7 @@ LOGS = {
         {"column": "messages"}, "a 'id' has several texts, as the number of an answer does, while messages repeats: add --id messages$"),
     "a row number beside an object": (
         [{"uid": f"row-{j}", "meta": {"task": TEXTS[i]}, "ok": s} for j, (i, _, s) in enumerate(ALL)],
-        {"column": "meta.task"}, "each 'uid' stands once.*add --id 'meta.task text'$"),
+        {"column": "meta.task"}, "each 'uid' stands once.*add --id meta.task$"),
     "a rate without its number of answers": (
         [{"problem": text, "acc": float(row.mean())} for _, text, row in ONCE],
         {"n": 8}, "acc is a share of a number of answers that no column has: add --n 8$"),
