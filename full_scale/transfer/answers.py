@@ -15,6 +15,8 @@ from ..tasks.benchmarks import DataRow
 from ..tasks.protocol import Score
 
 Tokens = tuple[int, ...]
+_CHECKED, _HARDLY, _OFTEN = 8, 1e-3, 0.02
+"""Rows by which it is seen whether a model gives the listed answers; the probabilities that tell it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,28 @@ def _continued(tokenizer: Any, text: str, before: Tokens, answer: str) -> Tokens
     if joint[: len(before)] == before and len(joint) > len(before):
         return joint[len(before) :]
     return tuple(tokenizer(answer, add_special_tokens=False)["input_ids"])
+
+
+def require_likely_answers(model: Any, tokenizer: Any, rows: Sequence[DataRow]) -> None:
+    """Raise ValueError where a model gives the listed answers hardly ever, but often after a space."""
+
+    def probability(space: str) -> float:
+        """The mean over the first rows of the listed answers' probability together."""
+        shares = []
+        for row in rows[:_CHECKED]:
+            question = row.text("prompt")
+            before = tuple(tokenizer(question)["input_ids"])
+            texts = [text if text[:1].isspace() else f"{space}{text}" for text in row.values["answers"]]
+            tokens = list({_continued(tokenizer, question, before, text) for text in texts})
+            with torch.no_grad():
+                shares.append(sum(float(x.exp().sum()) for x in log_probs(model, before, tokens)))
+        return sum(shares) / max(len(shares), 1)
+
+    if (plain := probability("")) < _HARDLY and (spaced := probability(" ")) > _OFTEN:
+        answer = rows[0].values["answers"][0]
+        allowed = f"answers as the model gives them: {f' {answer}'!r}, with a space before it"
+        means = f"the listed answers have a mean probability of {plain:.2g}, with a space {spaced:.2g}"
+        raise argument_error(f"{rows[0].where}: answers", answer, f"{allowed} ({means})")
 
 
 def listed_atoms(model: Any, prompt: Listed, wrong: int) -> list[Atom]:

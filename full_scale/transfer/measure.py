@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,7 +30,16 @@ from ..sampling.answers import AnsweringModel, judged_answers
 from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
-from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
+from .answers import (
+    Atom,
+    Listed,
+    Tokens,
+    listed_atoms,
+    listed_rows,
+    log_probs,
+    require_likely_answers,
+    sampled_atoms,
+)
 from .gradients import NUMBERS, Gradients
 from .metric import EUCLIDEAN, METRICS, Metric, measured_metric
 from .sketch import SIZE, Sketch
@@ -86,7 +96,8 @@ def measure_listed(
     answers = sum(len(listed.right) + wrong + 1 for listed in prompts)
     work = _Work(trainable, path, identity, answers, progress, say)
     atoms = [(listed.prompt, partial(listed_atoms, trainable, listed, wrong)) for listed in prompts]
-    work.weigh([pair for pair, listed in zip(atoms, prompts, strict=True) if listed.set in trained])
+    weighed = [pair for pair, listed in zip(atoms, prompts, strict=True) if listed.set in trained]
+    work.weigh(weighed, len(prompts))
     work.add_all(atoms)
     named = [(listed.name, listed.set) for listed in prompts]
     return work.finished(named, {"answers": "listed"})
@@ -105,12 +116,15 @@ def measure_files(
     """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
 
     A row may name its "set" and its "id", by default the prompt's text; `limit`, at most so many rows of a
-    file; `reports`, progress and say. ValueError for rows that do not fit, and for a name that comes twice.
+    file; `reports`, progress and say. ValueError for rows that do not fit, for a name that comes twice, and
+    for answers that the model gives only with a space before them.
     """
     loaded = load(config)
     prompts: list[Listed] = []
     for file, name in zip(files, (TRAIN, *[HELD_OUT] * len(files)), strict=False):
-        prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
+        rows = read_rows(str(file))[:limit]
+        prompts += listed_rows(rows, loaded.tokenizer, name)
+        require_likely_answers(loaded.model, loaded.tokenizer, rows)
     if repeated := [name for name, count in Counter(listed.name for listed in prompts).items() if count > 1]:
         raise argument_error("prompt", repeated[0], "once in all files, or with an id in each row")
     return measure_listed(loaded, config, prompts, path, wrong=wrong, metric=metric, **reports)
@@ -147,7 +161,8 @@ def measure_sampled(
         return sampled_atoms(group, own)
 
     pairs = [(tuple(prompt), partial(atoms, number)) for number, prompt in enumerate(tokens)]
-    work.weigh([pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN])
+    weighed = [pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN]
+    work.weigh(weighed, len(examples))
     work.add_all(pairs)
     named = [(example.id, name) for name, example in examples]
     return work.finished(named, {"answers": f"{samples} sampled"})
@@ -182,15 +197,19 @@ class _Work:
         self.done = Journal(self.folder / "journal.jsonl", self.identity)
         self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
-    def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
-        """Set the metric by some of the trained prompts, once for the kernel."""
+    def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]], prompts: int) -> None:
+        """Set the metric by some of the trained prompts, once for the kernel; say how long all will take."""
         file = self.folder / "metric.npz"
         if "metric" not in self.done:
             places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
             groups = [(trained[i][0], trained[i][1]()) for i in places]
-            matrices, kind = self.gradients.matrices, self.identity["metric"]
+            matrices, kind, start = self.gradients.matrices, self.identity["metric"], perf_counter()
             settings = matrices, kind, len(trained), self.progress
             measured_metric(self.model, groups, *settings).save(file)
+            minutes = (perf_counter() - start) / len(places) * prompts / 60
+            self.say(
+                [f"the gradients of {prompts:,} prompts will take about {max(minutes, 0.1):.2g} minutes"]
+            )
             self.done["metric"] = file.name
         self.gradients.metric = Metric.load(file)
 
