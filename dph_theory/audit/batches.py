@@ -144,7 +144,9 @@ def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Fi
         matches[size] = match_gradient(outcomes, in_float32=audited.in_float32, most_terms=2)
     if 2 not in matches:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {reason}")
+    names = {1: "one answer", 2: "two answers", 3: "three answers"}
     shown = {n: "zero" if match.name == "zero" else match.words.split(";")[0] for n, match in matches.items()}
-    exact = [n for n, match in matches.items() if match.exact] or [2]
-    words = "; ".join(f"of {size} answers: {shown[size]}" for size in exact)
+    words = "; ".join(f"of {names[n]}: {text}" for n, text in shown.items())
+    if len({*shown.values()}) == 1:
+        words = f"of {' or '.join(names[n] for n in shown)}: {shown[2]}"
     return Finding(words, {"gradients": tuple(matches.items())}), pairs

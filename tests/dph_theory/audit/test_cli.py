@@ -186,8 +186,8 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
     on, off = (" ".join(part.split()) for part in done.stdout.split("\n\n")[:2])
     assert on.startswith("clipped on policy samples: ")
     assert off.startswith(
-        "clipped on old policy samples: On single tokens, not on longer answers, while every ratio pi/old is "
-        "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: an incorrect answer's "
+        "clipped on old policy samples: On single tokens, not on longer answers: This is the reward's policy "
+        "gradient, as long as every ratio pi/old is between 0.8 and 1.2. Outside that range: at pi/old = "
     )
     assert len(done.stdout.splitlines()) <= 20
     findings = json.loads(out.read_text())

@@ -91,7 +91,16 @@ def test_the_size_of_a_kernel_is_printed_or_refused_before_any_gradient(model, t
     kernel = measure_files(*files, progress=lambda *stage: reports.append(stage), say=reports.append)
     assert kernel.gradients.shape[1] == 2**10
     assert reports[0][0].startswith("at most 31 answers, 1,024 numbers each: 0.00024 GiB on disk until")
-    assert {stage for stage, *_ in reports[1:]} == {"the metric", "gradients", "gradients put together"}
+    stages = [report if isinstance(report, tuple) else tuple(report) for report in reports[1:]]
+    # After the metric, whose gradients are timed, it is said how long the others take.
+    (said,) = (text for text, *numbers in stages if not numbers)
+    assert said.startswith("the gradients of 3 prompts will take about 0.1 minutes")
+    assert stages.index((said,)) < min(i for i, (stage, *_) in enumerate(stages) if stage == "gradients")
+    assert {stage for stage, *numbers in stages if numbers} == {
+        "the metric",
+        "gradients",
+        "gradients put together",
+    }
     monkeypatch.setattr(measure, "_LARGEST", 2**10)
     with pytest.raises(ValueError, match=r"answers=31 is not allowed: 1 at most, .*fewer prompts"):
         measure_files(*files, progress=pytest.fail)
