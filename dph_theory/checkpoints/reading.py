@@ -90,10 +90,12 @@ def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
 
 
 def log_files(folder: Path) -> list[tuple[int, Path]]:
-    """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet."""
+    """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet; or its only log."""
     numbered = [(re.sub(r"\D", "", path.stem), path) for path in folder.iterdir() if path.suffix in _LOGS]
     if files := sorted((int(digits), path) for digits, path in numbered if digits):
         return files
+    if len(numbered) == 1:
+        return [(0, numbered[0][1])]
     allowed = f"a folder of files with numbers in their names, {', '.join(_LOGS)}"
     raise argument_error("folder", str(folder), allowed)
 
@@ -123,7 +125,10 @@ def _read(path: Path, which: str | None) -> _ReadFile:
     if (path / _EVALUATION).is_file():
         return _read_file(path / _EVALUATION, which)
     files = _shards(path) or [file for _, file in log_files(path)]
+    unread = sorted(file.name for file in path.iterdir() if file.suffix in _LOGS and file not in files)
+    unread = [f"without a number in its name, and not read: {', '.join(unread)}"] if unread else []
     last = _read_file(files[-1], which)
+    last = last._replace(notes=(*last.notes, *unread))
     if shape_of([row for _, row in last.rows[:_LISTED]]).by_step:
         return last
     if len(stems := {re.sub(r"[\d._T-]+", "", file.stem) for file in files}) > 1:
@@ -132,7 +137,8 @@ def _read(path: Path, which: str | None) -> _ReadFile:
     seeds = [_read_file(file, which) for file in files]
     digest = hashlib.sha256("".join(sorted(seed.sha256 for seed in seeds)).encode()).hexdigest()
     rows = [row for seed in seeds for row in seed.rows]
-    return _ReadFile(path, rows, digest, (f"the answers of {len(files)} files together",), last.shape)
+    notes = (f"the answers of {len(files)} files together", *unread)
+    return _ReadFile(path, rows, digest, notes, last.shape)
 
 
 def _read_file(file: Path, which: str | None) -> _ReadFile:
@@ -293,7 +299,7 @@ def _prompt_column(
     present = [name for name in columns if all(within(row, name) is not None for row in rows)]
     repeated = repeated_columns(rows, scalars=not present) if declared else []
     if present or repeated:
-        return next(iter(present), None), [name for name in repeated if name not in present]
+        return next(iter(present), None), [name for name in repeated if name not in present[:1]]
     shown = ", ".join([*dict.fromkeys(name for row in rows for name in row)][:12]) or "none"
     missing = "no column names the prompt" if declared else f"no column {columns[0]!r} of all rows"
     raise ValueError(f"{missing} (columns: {shown}): name it with --id COLUMN; means say nothing by prompt")

@@ -289,7 +289,7 @@ ROWS = [
     ("discounted", POLICY, "On single tokens, not on longer answers: It has the gradient of the reverse KL",
      lambda log_pi, log_ref, mask:
          summed(0.5 ** torch.arange(mask.shape[1]) * (log_pi - log_ref) ** 2 / 2, mask).mean()),
-    ("minus the batch's mean", POLICY, "of two answers: 0.5 times the reverse KL(pi||ref); of three answers: 0.66",
+    ("minus the batch's mean", POLICY, "of two answers: 0.5 times the reverse KL(pi||ref)",
      minus_batch_mean),
     ("minus the others' mean", POLICY, "of two answers or three answers: the reverse",
      minus_the_others),

@@ -44,6 +44,9 @@ LOGS = {
     "answers numbered in each prompt": (
         [{"id": k, "messages": messages(i), "passed": bool(s)} for i, k, s in ALL],
         {"column": "messages"}, "a 'id' has several texts, as the number of an answer does, while messages repeats: add --id messages$"),
+    "a sample's number beside its question": (
+        [{"sample_id": j, "question": TEXTS[i], "correct": s} for j, (i, _, s) in enumerate(ALL)],
+        {"column": "question"}, "each 'sample_id' stands once.*add --id question$"),
     "a row number beside an object": (
         [{"uid": f"row-{j}", "meta": {"task": TEXTS[i]}, "ok": s} for j, (i, _, s) in enumerate(ALL)],
         {"column": "meta.task"}, "each 'uid' stands once.*add --id meta.task$"),
@@ -99,6 +102,10 @@ def test_what_a_log_leaves_open_is_asked_for_once_and_then_read(tmp_path, case):
 def test_what_columns_say_is_read_unasked(tmp_path, case):
     name, content = READ[case]
     assert counted(put(tmp_path / name, content)) == COUNTS
+    unread = [note for note in read_counts(tmp_path / name).notes if "not read" in note]
+    assert unread == ["without a number in its name, and not read: grpo_metadata.jsonl"] * (
+        "no number" in case
+    )
     if case.startswith("a rate"):
         assert counted(tmp_path / name, n=16) == sorted((16, 2 * c) for _, c in COUNTS)
 
