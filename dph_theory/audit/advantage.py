@@ -18,7 +18,7 @@ from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
 from .declared_advantages import declared_advantage
-from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of, sorted_groups
+from .precision import FLOAT32, ROUNDING, AdvantageError, called, rounding_of, sorted_groups
 from .quantities import find_sum
 from .report import Finding, LossReport
 
@@ -168,15 +168,6 @@ def _spike(advantage: Advantage, table: ByCount) -> Finding | None:
     return None
 
 
-def _rounding(advantage: Advantage, size: int) -> float:
-    """How far its own precision moves an advantage, relative to the largest."""
-    own, exact = (
-        np.nan_to_num(called(advantage, sorted_groups(size), precise=on), posinf=0.0, neginf=0.0)
-        for on in (False, True)
-    )
-    return float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
-
-
 PASS_RATES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
@@ -211,7 +202,6 @@ class AdvantageReport(LossReport):
     drops_equal_groups: bool
     not_finite: tuple[int, ...]
     spike: Finding | None
-    rounding: float
     equals: str
 
     def tables(self) -> Sequence[Table]:
@@ -276,7 +266,6 @@ def audit_advantage(
         drops_equal_groups=drops,
         not_finite=table.bad,
         spike=_spike(advantage, table),
-        rounding=_rounding(advantage, size),
         equals=declared_advantage(advantage, size, name),
     )
     return replace(draft, verdict=_verdict(draft))
@@ -326,8 +315,6 @@ def _alarms(report: AdvantageReport) -> list[str]:
     alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
     if report.spike:
         alarms.append(f"It SPIKES {report.spike.words}: it divides by almost zero.")
-    if report.rounding > COARSE:
-        alarms.append(f"Its own ROUNDING moves an advantage by up to {report.rounding:.2g} of the largest.")
     if report.couples_groups:
         alarms.append(
             "It DEPENDS ON THE BATCH: a prompt's weight, and what is maximised, on the other prompts."

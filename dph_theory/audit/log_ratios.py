@@ -24,8 +24,6 @@ POWERS = FINE[np.abs(FINE) <= 30]
 SHIFTS = (0.0, 1.3, 5.0)
 """How far below their highest both log-probabilities stand: a slope is none if it vanishes at all of them."""
 DTYPES = (torch.float32, torch.bfloat16)
-LARGE = 1e12
-"""A value beyond which float64 may lose a slope of order one."""
 HALVINGS = 12
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import numpy as np
 import torch
 
 from ..support.errors import choice
@@ -126,7 +125,6 @@ class _Audit:
             minimiser=minimiser,
             acts_on=acts_on,
             selects=selects,
-            variance=_relative_variance(measured),
             extremes=extreme.extremes,
             dead_zones=extreme.dead,
             failures=tuple(self.failures),
@@ -265,10 +263,3 @@ def _weight(audited: Audited, problem: Problem) -> str:
 def _reach(extreme: AtExtremes) -> float:
     """Log ratios that count as near zero: within half of what a clamp lets through."""
     return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in extreme.dead for end in zone if end)])
-
-
-def _relative_variance(measured: Sequence[ExpectedLoss]) -> float | None:
-    """The median of Var/|mean|^2; None where the mean vanishes on every problem."""
-    moving = [m for m in measured if m.gradient.norm() > 1e-10 * m.scale]
-    ratios = [m.variance / float(m.gradient @ m.gradient) for m in moving]
-    return float(np.median(ratios)) if ratios else None

@@ -9,14 +9,12 @@ choices of k of the n answers, of what those k answers have.
 
 import inspect
 import math
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, count
+from itertools import combinations
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from scipy import stats
@@ -43,31 +41,6 @@ _TAKEN = "(n, c, k), (matrix of 0 and 1, k) or (list of an answer's correctness,
 
 class MetricError(AuditError):
     """A metric that cannot be audited, and why."""
-
-
-@contextmanager
-def _unseeded(metric: Metric) -> Iterator[None]:
-    """Generators that code seeds within, imported by name or not, are seeded from one stream in its place."""
-    stream, generator = count(1), np.random.default_rng
-
-    class Random(random.Random):
-        def seed(self, *_: Any) -> None:
-            super().seed(next(stream))
-
-    class RandomState(np.random.RandomState):
-        def __init__(self, *_: Any) -> None:
-            super().__init__(next(stream))
-
-    def seed(*_: Any) -> None:
-        """What is seeded for all goes on as it was."""
-
-    draws = {"RandomState": RandomState, "seed": seed, "default_rng": lambda *_: generator(next(stream))}
-    modules = ((vars(random), {"Random": Random, "seed": seed}), (vars(np.random), draws))
-    new = {id(names[name]): draw for names, patched in modules for name, draw in patched.items()}
-    own = getattr(inspect.unwrap(metric), "__globals__", {})
-    imported = {name: new[id(value)] for name, value in own.items() if id(value) in new}
-    with patch.dict(*modules[0]), patch.dict(*modules[1]), patch.dict(own, imported):
-        yield
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
@@ -99,21 +72,20 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     def values(n: int, k: int) -> np.ndarray:
         return np.array([_value(metric, n, c, k) for c in range(n + 1)])
 
-    with _unseeded(metric):
-        first = values(*SIZES_AND_KS[-1])
-        if all(np.array_equal(values(*SIZES_AND_KS[-1]), first) for _ in range(3)):
-            return {(n, k): values(n, k) for n, k in SIZES_AND_KS}, ROUNDING
-        means, error, form = {}, 0.0, _form(metric)
-        for n, k in SIZES_AND_KS:
-            drawn = []
-            for c in range(n + 1):
-                rows = 1 if form == "counts" else min(math.comb(n, c), DRAWN // FEWEST)
-                calls = max(FEWEST, min(CALLS, DRAWN // rows))
-                order = np.tile(np.arange(n) < c, (rows, 1)).astype(float)
-                orders = np.random.Generator(np.random.PCG64(c)).permuted(order, axis=1)
-                drawn.append([_value(metric, n, c, k, orders) for _ in range(calls)])
-            means[n, k] = np.array([np.mean(values) for values in drawn])
-            error = max(error, *(float(np.std(values)) / len(values) ** 0.5 for values in drawn))
+    first = values(*SIZES_AND_KS[-1])
+    if all(np.array_equal(values(*SIZES_AND_KS[-1]), first) for _ in range(3)):
+        return {(n, k): values(n, k) for n, k in SIZES_AND_KS}, ROUNDING
+    means, error, form = {}, 0.0, _form(metric)
+    for n, k in SIZES_AND_KS:
+        drawn = []
+        for c in range(n + 1):
+            rows = 1 if form == "counts" else min(math.comb(n, c), DRAWN // FEWEST)
+            calls = max(FEWEST, min(CALLS, DRAWN // rows))
+            order = np.tile(np.arange(n) < c, (rows, 1)).astype(float)
+            orders = np.random.Generator(np.random.PCG64(c)).permuted(order, axis=1)
+            drawn.append([_value(metric, n, c, k, orders) for _ in range(calls)])
+        means[n, k] = np.array([np.mean(values) for values in drawn])
+        error = max(error, *(float(np.std(values)) / len(values) ** 0.5 for values in drawn))
     return means, 5 * error
 
 
@@ -133,10 +105,9 @@ def _spread(metric: Metric) -> float:
         return 1.0
     n, k = SPREAD_AT
     squares, means = np.zeros(n + 1), np.zeros(n + 1)
-    with _unseeded(metric):
-        for c in range(n + 1):
-            values = np.array([_value(metric, n, c, k, row[None]) for row in _orders(n, c)])
-            squares[c], means[c] = (values**2).mean(), values.mean()
+    for c in range(n + 1):
+        values = np.array([_value(metric, n, c, k, row[None]) for row in _orders(n, c)])
+        squares[c], means[c] = (values**2).mean(), values.mean()
     chances = success_weights(n, np.array(0.5))
     mean = chances @ means
     least = chances @ means**2 - mean**2
@@ -156,11 +127,12 @@ def _form(metric: Metric) -> str:
         raise MetricError(f"the metric takes ({', '.join(required)}): {_TAKEN} is needed")
     if len(required) == 3:
         return "counts"
-    rows = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
-    # Of a matrix the metric is a mean over its rows; of what is none only a list of one problem's is left.
+    rows = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    # A metric of a matrix is a mean over its rows, and tells solved problems from unsolved ones.
     with suppress(Exception):
         alone = [float(np.mean(metric(row[None], 2))) for row in rows]
-        if math.isclose(float(np.mean(metric(rows.copy(), 2))), sum(alone) / 2, abs_tol=1e-9):
+        together = float(np.mean(metric(rows.copy(), 2)))
+        if alone[0] != alone[-1] and math.isclose(together, sum(alone) / len(rows), abs_tol=1e-9):
             return "matrix"
     with suppress(Exception):
         if all(math.isfinite(float(metric([bool(x) for x in row], 2))) for row in rows):

@@ -46,8 +46,8 @@ class AdvantageError(AuditError):
     """An advantage that cannot be audited, and why."""
 
 
-ROUNDING, FLOAT32, COARSE = 1e-9, 2e-5, 1e-3
-"""Relative deviations: those of float64 and of float32, and one that code should not have."""
+ROUNDING, FLOAT32 = 1e-9, 2e-5
+"""Relative deviations of float64 and of float32."""
 
 
 def rounding_of(advantages: np.ndarray) -> float:

@@ -221,8 +221,7 @@ class AuditReport(LossReport):
     `terms` has the parts of a loss that has several. `reduction` says how tokens and sequences are added up;
     `precision` is "float32" for a loss that rounds to it, and agreement then is that of float32; "16 bits"
     for one that rounds more, too coarse to match. A loss that couples its batch has `batches`, and is matched
-    on pairs. `variance` is that of the one-sample gradient over the squared norm of the exact one (median
-    over problems; None if the exact one vanishes). `acts_on` and `selects` are those of `convergence_of`:
+    on pairs. `acts_on` and `selects` are those of `convergence_of`:
     `selects` is a key of `kl_terms.ENDS`, or "none". `dead_zones` are intervals of x = log(pi/ref) from -30
     to 30 where the gradient of a sampled token is zero away from x = 0, at an advantage of zero, the
     penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups` is of
@@ -248,7 +247,6 @@ class AuditReport(LossReport):
     minimiser: Finding | None
     acts_on: str
     selects: str
-    variance: float | None
     extremes: tuple[Finding, ...]
     dead_zones: tuple[tuple[float, float], ...]
     failures: tuple[Finding, ...]
@@ -328,7 +326,6 @@ class AuditReport(LossReport):
             ("its KL acts on", "" if self.acts_on == "not known" else self.acts_on),
             ("converges to, small beta", self.end),
             ("minimiser", self.minimiser.words if self.minimiser else ""),
-            ("relative variance", "" if self.variance is None else f"{self.variance:.2g}"),
             ("overflow", self.overflow),
             ("no KL gradient at", f"log(pi/ref) in {', '.join(dead)}" if dead else ""),
             ("zero gradient at", ", ".join(zone.words for zone in self.stopped)),

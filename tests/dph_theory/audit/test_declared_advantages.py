@@ -73,16 +73,3 @@ def test_an_advantage_is_named_by_the_published_one_it_is(advantage, named):
     verdict = audit_advantage(advantage).verdict
     assert named in verdict
     assert ("It depends on the order" in verdict) is (advantage is second_left_over)
-
-
-def test_rounding_of_the_code_is_measured_and_told_only_where_it_matters():
-    def by_squares(r):
-        r, count = 0.95 * r.float(), r.shape[1] - 1
-        mean, squares = ((v.sum(1, keepdim=True) - v) / count for v in (r, r * r))
-        deviation = (squares - mean**2).clamp(min=0).sqrt()
-        return torch.where(deviation > 0, (r - mean) / (deviation + 1e-6), r - mean)
-
-    report = audit_advantage(by_squares)
-    assert report.rounding > 1
-    assert "Its own ROUNDING moves an advantage by up to" in report.verdict
-    assert audit_advantage(grpo).rounding < 1e-6

@@ -1,6 +1,4 @@
-import random
 from math import comb
-from random import Random
 
 import numpy as np
 import pytest
@@ -130,33 +128,6 @@ def test_one_that_draws_answers_is_unbiased_within_its_noise():
     assert audit_metric(of_too_few).estimates is None
 
 
-def of_one_order(matrix, k):
-    """It draws k answers of each problem, by a seed of its own."""
-    rng = np.random.default_rng(0)
-    return np.mean([row[rng.permutation(len(row))[:k]].max() for row in matrix])
-
-
-def by_a_seeded_bootstrap(n, c, k):
-    drawn = random.Random(0)
-    return np.mean([any(drawn.random() < c / n for _ in range(k)) for _ in range(40)])
-
-
-def by_an_imported_generator(n, c, k):
-    drawn = Random(0)
-    return np.mean([any(drawn.random() < c / n for _ in range(k)) for _ in range(40)])
-
-
-def test_a_seeded_draw_is_averaged_over_draws():
-    report = audit_metric(of_one_order, name="it")
-    assert report.estimates == "pass@k (best@k)"
-    assert "it draws: the mean of its draws" in report.verdict
-    assert report.spread > 2
-    for metric in (by_a_seeded_bootstrap, by_an_imported_generator):
-        assert "a bootstrap" in audit_metric(metric).verdict
-    # Code that is given a generator goes on with its own.
-    assert random.Random(5).random() == random.Random(5).random()
-
-
 def one_by_default(n, c, k):
     return 1.0 if n - c < k else 1 - comb(n - c, k) / comb(n, k)
 
@@ -173,3 +144,26 @@ def test_k_above_n_is_tried_where_nothing_is_right():
         return unbiased(n, c, k)
 
     assert "not refused" not in audit_metric(refusing).verdict
+
+
+def by_the_first_answers(correct, k):
+    return float(any(correct[:k]))
+
+
+def by_counting(correct: list[bool], k: int) -> float:
+    n, c = len(correct), sum(correct)
+    return 1.0 if n - c < k else 1 - comb(n - c, k) / comb(n, k)
+
+
+def by_an_array_of_one_problem(correct, k):
+    """Of a matrix of one row it would count one answer, and be wrong without an error."""
+    n, c = len(correct), int(np.sum(correct))
+    return 1.0 if n - c < k else 1 - comb(n - c, k) / comb(n, k)
+
+
+@pytest.mark.parametrize("metric", [by_the_first_answers, by_counting, by_an_array_of_one_problem])
+def test_a_metric_may_take_the_list_of_one_problem_s_answers(metric):
+    report = audit_metric(metric)
+    assert report.estimates == "pass@k (best@k)"
+    # The first k of n answers vary more than the mean over all choices of k.
+    assert (report.spread > 2) == (metric is by_the_first_answers)
