@@ -261,15 +261,3 @@ def _pair_variance(won: np.ndarray) -> float:
     shares = pair_agreement(won)
     shares = shares[~np.isnan(shares)]
     return float(shares.var()) if shares.size > 1 else np.nan
-
-
-def independent_prompts(rates: np.ndarray, answers: np.ndarray) -> float:
-    """As if so many were independent: the variance over runs of a prompt's rate over that of the mean rate.
-
-    Rates (runs, prompts) of so many answers each, whose sampling is taken off both. Between 1 and the number
-    of prompts, the answer where runs do not differ.
-    """
-    noise = (rates * (1 - rates) / np.maximum(answers - 1, 1)).mean(axis=0)
-    alone = float((rates.var(axis=0, ddof=1) - noise).mean())
-    mean = float(rates.mean(axis=1).var(ddof=1) - noise.mean() / rates.shape[1])
-    return float(np.clip(alone / mean, 1, rates.shape[1])) if min(mean, alone) > 0 else float(rates.shape[1])

@@ -12,8 +12,8 @@ from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import Readable
 from ..support.table import Cell, Table
-from .answers import RunAgreement, answer_codes, independent_prompts, one_answer, run_agreement, styles_left
-from .counts import Counts, MatchedRows, PairedCounts, matched
+from .answers import RunAgreement, answer_codes, one_answer, run_agreement, styles_left
+from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .pass_at_k import gaps, shown_ks
 from .report import p_value_text
@@ -43,7 +43,7 @@ class RunComparison(Shown):
     `mean` is the mean of the runs as seeds of one method, each k alone, about other prompts and other seeds:
     the sides of an interval over prompts, the seeds being given, and of one over seeds (Student's t), squared
     and added (Zou and Donner, Stat. Med. 27, 2008). `agreed`, of three runs or more with answers, shows
-    which they are left with; `independent`, as if so many prompts moved by themselves.
+    which they are left with.
     """
 
     base: str
@@ -52,7 +52,6 @@ class RunComparison(Shown):
     runs: tuple[RunChange, ...]
     mean: tuple[Estimate, ...] | None = None
     agreed: RunAgreement | None = None
-    independent: float | None = None
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -70,8 +69,6 @@ class RunComparison(Shown):
 
     def _agreement(self) -> Iterator[str]:
         """Whether the runs are left with the same answers, and whether by noise that is drawn once a run."""
-        if self.independent is not None and self.independent < self.prompts / 2:
-            yield f"Prompts move together from run to run: as if {self.independent:.1f} were independent."
         agreement = self.agreed
         if agreement is None or agreement.pairs is None or agreement.own is None:
             return
@@ -170,23 +167,19 @@ def compare_runs(
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         run_changes.append(RunChange(name, step, changes, lost, gained))
     mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(shown))) if seeds else None
-    agreed, alone = (None, None) if len(runs) < _RUNS or steps else _agreement_of(both, pairs, masks)
+    agreed = None if len(runs) < _RUNS or steps else _agreement_of(both, masks)
     notes = tuple(data_warnings([run for *_, run in runs])) if not steps else ()
-    return RunComparison(base.name, len(shared), tuple(shown), tuple(run_changes), mean, agreed, alone, notes)
+    return RunComparison(base.name, len(shared), tuple(shown), tuple(run_changes), mean, agreed, notes)
 
 
-def _agreement_of(
-    both: Sequence[MatchedRows], pairs: Sequence[PairedCounts], masks: Sequence[np.ndarray]
-) -> tuple[RunAgreement | None, float]:
-    """What runs are left with, where they have answers, and how many prompts move by themselves."""
+def _agreement_of(both: Sequence[MatchedRows], masks: Sequence[np.ndarray]) -> RunAgreement | None:
+    """Which correct answers the runs are left with, where they have answers and prompts a choice."""
     base = list(compress(both[0].base, masks[0]))
     rows = [list(compress(one.run, mask)) for one, mask in zip(both, masks, strict=True)]
     # Runs cannot differ on questions with one true answer.
     codes, kinds = None if one_answer(base) else answer_codes(rows), answer_codes([base, *rows], styles=True)
     styles = None if kinds is None or codes is None else styles_left(codes, kinds[1:], kinds[:1])
-    rates = np.array([one.run_c / one.run_n for one in pairs])
-    answers = np.array([one.run_n for one in pairs])
-    return None if codes is None else run_agreement(codes, styles), independent_prompts(rates, answers)
+    return None if codes is None else run_agreement(codes, styles)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

@@ -30,7 +30,7 @@ from dph_theory.stationary import group_objective, group_weight
             "NOT FINITE in groups with 0, 8",
         ),
         (forms.batch_normalised, 4, "at G = 4: It DEPENDS ON THE BATCH: a prompt's weight"),
-        (forms.batch_normalised, 4, "Beside prompts of all pass rates a prompt weighs 2"),
+        (forms.batch_normalised, 4, "Beside prompts of all pass rates a prompt weighs "),
         (lambda r: r.astype(float) - r.mean(-1, keepdims=True), 8, "It maximises 0.875 V"),
     ],
 )

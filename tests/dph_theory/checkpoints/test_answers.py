@@ -15,7 +15,6 @@ from dph_theory.checkpoints.answers import (
     answer_agreement,
     answer_codes,
     answers_left,
-    independent_prompts,
     majority_answers,
     run_agreement,
     shuffled,
@@ -169,13 +168,3 @@ def test_the_style_that_is_left_is_that_of_the_answer_that_is_left():
     assert (won.tolist(), possible.tolist()) == ([[0]], [[True, False, True]])
     assert majority_answers(np.array([[0, -1, -1]])).tolist() == [-1]
     assert run_agreement([codes, codes]).varied is None
-
-
-def test_prompts_that_move_together_count_as_few():
-    rng, answers = np.random.default_rng(0), np.full((40, 100), 10**4)
-    own, common = rng.normal(0, 0.1, (40, 100)), rng.normal(0, 0.1, (40, 1))
-    assert independent_prompts(0.5 + own, answers) == pytest.approx(100, rel=0.4)
-    assert independent_prompts(0.5 + common + 0 * own, answers) == pytest.approx(1, abs=0.02)
-    # Sampling of few answers is no movement.
-    still = rng.binomial(8, 0.5, (40, 100)) / 8
-    assert independent_prompts(still, np.full((40, 100), 8)) > 20
