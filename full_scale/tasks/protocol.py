@@ -42,8 +42,8 @@ class Score:
     style: str | None = None
     detail: str = field(default="", compare=False)
     """What the verifier said when it failed: its exception, or how long it had."""
-    value: float | None = field(default=None, compare=False)
-    """A number that the verifier returned and that is neither 0 nor 1: a reward, without its threshold."""
+    value: float | str | None = field(default=None, compare=False)
+    """What a verifier returned that is neither true nor false, 0 nor 1: a reward without its threshold."""
 
 
 @runtime_checkable
@@ -135,7 +135,7 @@ class VerifierError(RefusedError):
 
 
 class RewardWithoutThresholdError(VerifierError):
-    """A verifier that returns numbers other than 0 and 1, without the least one of a correct answer."""
+    """A verifier that returns other values than 0 and 1, without the least one of a correct answer."""
 
 
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
@@ -144,14 +144,17 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
     Raises:
         VerifierError: If the verifier failed on every answer to all prompts (failures on a single prompt may
             be its data's, and are outcomes).
-        RewardWithoutThresholdError: If it returned numbers other than 0 and 1.
+        RewardWithoutThresholdError: If it returned numbers other than 0 and 1, or anything but a verdict.
     """
     scores = verifier(examples, completions)
     if rewards := Counter(score.value for score in scores if score.value is not None):
-        listed = ", ".join(f"{value:g} ({times} times)" for value, times in rewards.most_common(_SHOWN))
-        way = f"name the least reward of a correct answer, as in --correct-from {max(rewards):g}"
-        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1; {way}"
-        raise RewardWithoutThresholdError(f"{text} (task.options.own.correct_from in a recipe)")
+        most = rewards.most_common(_SHOWN)
+        listed = ", ".join(f"{x if isinstance(x, str) else f'{x:g}'} ({times} times)" for x, times in most)
+        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1"
+        if numbers := [x for x in rewards if not isinstance(x, str)]:
+            text += f"; name the least reward of a correct answer, as in --correct-from {max(numbers):g}"
+            text += " (task.options.own.correct_from in a recipe)"
+        raise RewardWithoutThresholdError(text)
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores
