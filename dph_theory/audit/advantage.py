@@ -382,9 +382,7 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _objective_words(terms: tuple[tuple[float, str], ...]) -> str:
-    """Such as: 0.875 V, or "none known"."""
-    if not terms:
-        return "none known"
+    """Such as: 0.875 V."""
     if terms[0][0] == 0:
         return "nothing"
     words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g} {name}" for c, name in terms)
