@@ -385,5 +385,6 @@ def _objective_words(terms: tuple[tuple[float, str], ...]) -> str:
     """Such as: 0.875 V."""
     if terms[0][0] == 0:
         return "nothing"
-    words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g} {name}" for c, name in terms)
+    times = {name: " times" * (" " in name) for _, name in terms}
+    words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g}{times[name]} {name}" for c, name in terms)
     return words.replace("+ -", "- ")
