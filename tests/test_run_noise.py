@@ -28,9 +28,12 @@ ACCOUNTS = {
 
 @pytest.mark.parametrize("account", ACCOUNTS)
 def test_the_accounts_are_distinguished(account):
-    base, runs = ([*map(prompt_row, rows)] for rows in runs_of(account)[:1]), runs_of(account)[1]
-    sides = [*base, *([*map(prompt_row, rows)] for rows in runs)]
-    codes, kinds = answer_codes(sides[1:]), answer_codes(sides, styles=True)
+    base, runs = runs_of(account)
+    codes = answer_codes([[*map(prompt_row, rows)] for rows in runs])
+    kinds = [
+        np.array([np.where(row["correct"], [int(style[1:]) for style in row["style"]], -1) for row in rows])
+        for rows in (base, *runs)
+    ]
     numbers = run_noise(codes, styles_left(codes, kinds[1:], kinds[:1]))
     assert (numbers["p_varied"] < 0.01, numbers["p_named"] < 0.01) == ACCOUNTS[account]
     assert (numbers["named"] == 1) == (account == "shared")

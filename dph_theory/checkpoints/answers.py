@@ -22,19 +22,17 @@ CLEAR = 3
 """By so many answers the base's likeliest must lead to be known."""
 
 
-def answer_codes(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
-    """Each checkpoint's correct answers to the same prompts, or their styles; None unless all have them."""
-    if not all(row.correct and (row.kinds if styles else row.answers) for side in sides for row in side):
+def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | None:
+    """Each checkpoint's correct answers, numbered by prompt, to the same prompts; None unless all have them."""
+    if not all(row.correct and row.answers for side in sides for row in side):
         return None
-    # An answer has a number of its prompt, a style one of all prompts.
-    numbers: list[dict[str, int]] = [{}] * len(sides[0]) if styles else [{} for _ in sides[0]]
+    numbers: list[dict[str, int]] = [{} for _ in sides[0]]
     coded = []
     for side in sides:
         codes = np.full((len(side), max(row.n for row in side)), -1)
         for i, row in enumerate(side):
-            texts = (row.kinds if styles else row.answers) or ()
-            for k, (right, text) in enumerate(zip(row.correct or (), texts, strict=True)):
-                if right and (text or not styles):
+            for k, (right, text) in enumerate(zip(row.correct or (), row.answers or (), strict=True)):
+                if right:
                     codes[i, k] = numbers[i].setdefault(text, len(numbers[i]))
         coded.append(codes)
     return coded
