@@ -23,7 +23,7 @@ CLEAR = 3
 
 
 def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | None:
-    """Each checkpoint's correct answers, numbered by prompt, to the same prompts; None unless all have them."""
+    """Each checkpoint's correct answers to the same prompts, numbered by prompt; None if one has none."""
     if not all(row.correct and row.answers for side in sides for row in side):
         return None
     numbers: list[dict[str, int]] = [{} for _ in sides[0]]

@@ -1,9 +1,9 @@
 """GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success.
 
 The weight alpha_G(V) that five published advantages over groups of eight answers give the gradient of a
-prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own. Values
-are exact, by every outcome of a group, and of advantages that depend on the other groups of a batch means
-over simulated batches; the table has every published advantage.
+prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own.
+Values are exact, by every outcome of a group, and of advantages that depend on the other groups of a batch
+means over simulated batches; the table has every published advantage.
 """
 
 from typing import Any

@@ -144,7 +144,7 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
     Raises:
         VerifierError: If the verifier failed on every answer to all prompts (failures on a single prompt may
             be its data's, and are outcomes).
-        RewardWithoutThresholdError: If it returned numbers other than 0 and 1, or anything but a verdict.
+        RewardWithoutThresholdError: If it returned anything but true and false, 0 and 1.
     """
     scores = verifier(examples, completions)
     if rewards := Counter(score.value for score in scores if score.value is not None):
