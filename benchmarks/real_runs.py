@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from run_noise import run_noise, styles_left
 from scipy.stats import binomtest
 
 from dph_theory.checkpoints import Counts, compare, matched, read_counts
@@ -33,7 +34,6 @@ from dph_theory.checkpoints.answers import (
     majority_answers,
     mean_known,
     run_agreement,
-    styles_left,
 )
 from dph_theory.checkpoints.counts import prompt_row
 from dph_theory.checkpoints.data_warnings import independent, ordered, shared
@@ -56,8 +56,8 @@ Numbers = dict[str, float | None]
 def measures(
     base: np.ndarray, runs: Sequence[np.ndarray], styles: tuple[np.ndarray, np.ndarray], draws: int = 199
 ) -> Numbers:
-    """What tells the accounts apart, from right answers (prompts, answers) and `answers.styles_left`."""
-    numbers = asdict(run_agreement(runs, styles, draws=draws))
+    """What tells the accounts apart, from right answers (prompts, answers) and `run_noise.styles_left`."""
+    numbers = asdict(run_agreement(runs)) | run_noise(runs, styles, draws=draws)
     numbers.pop("same")
     counts = code_counts(base, max(int(x.max()) for x in (base, *runs)) + 2)
     top = np.sort(counts, axis=1)

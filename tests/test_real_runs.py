@@ -17,6 +17,7 @@ PATH = Path(__file__).parents[1] / "benchmarks" / "real_runs.py"
 
 @pytest.fixture(scope="module")
 def study():
+    sys.path.insert(0, str(PATH.parent))  # As for a script, what lies beside it can be imported.
     spec = importlib.util.spec_from_file_location("real_runs_study", PATH)
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = loaded

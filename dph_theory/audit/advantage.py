@@ -382,10 +382,9 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _objective_words(terms: tuple[tuple[float, str], ...]) -> str:
-    """Such as: 0.875 V, or "none known"."""
-    if not terms:
-        return "none known"
+    """Such as: 0.875 V."""
     if terms[0][0] == 0:
         return "nothing"
-    words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g} {name}" for c, name in terms)
+    times = {name: " times" * (" " in name) for _, name in terms}
+    words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g}{times[name]} {name}" for c, name in terms)
     return words.replace("+ -", "- ")

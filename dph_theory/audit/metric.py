@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -219,6 +219,12 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
     >>> audit_metric(lambda n, c, k: c / n).estimates
     'the mean (pass@1)'
     """
+    if not callable(metric):
+        raise argument_error("metric", metric, f"a function of {_TAKEN}")
+    name = name or str(getattr(metric, "__name__", "the metric"))
+    metric = partial(
+        metric
+    )  # Objects that can be called need not be hashable; what is remembered of them must.
     tables, tolerance = _tables(metric)
     biases = {target: _biases(tables, target) for target in _truths(1)}
     largest = {target: max(abs(b) for at in biases[target] for b in at.bias) for target in biases}
@@ -230,7 +236,7 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
         if all(np.abs(_biased(n, k)[name] - values).max() < tolerance for (n, k), values in tables.items())
     ]
     draft = MetricReport(
-        metric=name or str(getattr(metric, "__name__", "the metric")),
+        metric=name,
         verdict="",
         estimates=nearest if unbiased else None,
         nearest=nearest,

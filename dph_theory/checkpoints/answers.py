@@ -4,9 +4,8 @@ Correct answers stand as numbers that agree where the answers do, incorrect ones
 answers). Two answers at one place, such as one random stream, are never compared with each other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -23,19 +22,17 @@ CLEAR = 3
 """By so many answers the base's likeliest must lead to be known."""
 
 
-def answer_codes(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
-    """Each checkpoint's correct answers to the same prompts, or their styles; None unless all have them."""
-    if not all(row.correct and (row.kinds if styles else row.answers) for side in sides for row in side):
+def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | None:
+    """Each checkpoint's correct answers to the same prompts, numbered by prompt; None if one has none."""
+    if not all(row.correct and row.answers for side in sides for row in side):
         return None
-    # An answer has a number of its prompt, a style one of all prompts.
-    numbers: list[dict[str, int]] = [{}] * len(sides[0]) if styles else [{} for _ in sides[0]]
+    numbers: list[dict[str, int]] = [{} for _ in sides[0]]
     coded = []
     for side in sides:
         codes = np.full((len(side), max(row.n for row in side)), -1)
         for i, row in enumerate(side):
-            texts = (row.kinds if styles else row.answers) or ()
-            for k, (right, text) in enumerate(zip(row.correct or (), texts, strict=True)):
-                if right and (text or not styles):
+            for k, (right, text) in enumerate(zip(row.correct or (), row.answers or (), strict=True)):
+                if right:
                     codes[i, k] = numbers[i].setdefault(text, len(numbers[i]))
         coded.append(codes)
     return coded
@@ -134,65 +131,13 @@ def pair_agreement(won: np.ndarray) -> np.ndarray:
     return np.array(shares)
 
 
-def agreement_with_other_prompts(won: np.ndarray, possible: np.ndarray) -> float:
-    """How often the strategy that is left most often on a run's other prompts is the one left on a prompt.
-
-    `won` (runs, prompts) numbers the strategies, -1 where a prompt is not solved; `possible` (prompts,
-    strategies) are those that can be right. Only prompts with two or more count; ties are shared.
-    """
-    choice = possible.sum(axis=1) >= 2
-    total, cases = 0.0, 0
-    for run in won:
-        used = np.flatnonzero((run >= 0) & choice)
-        among, mine = possible[used], np.eye(possible.shape[1])[run[used]]
-        # What is learnt from all prompts, less what this prompt tells.
-        wins, chances = mine.sum(axis=0) - mine, np.maximum(among.sum(axis=0) - among, 1)
-        score = np.where(among, wins / chances, -1.0)
-        top = score == score.max(axis=1, keepdims=True, initial=-1.0)
-        total += float(((top * mine).sum(axis=1) / np.maximum(top.sum(axis=1), 1)).sum())
-        cases += len(used)
-    return total / cases if cases else np.nan
-
-
-def styles_left(
-    codes: Sequence[np.ndarray], kinds: Sequence[np.ndarray], base: Sequence[np.ndarray] = ()
-) -> tuple[np.ndarray, np.ndarray]:
-    """The style of the answer that each run is left with, (runs, prompts), and which can be correct.
-
-    Of correct answers (prompts, answers) and their styles, numbered alike on all prompts; those of
-    the base count too. (prompts, styles).
-    """
-    every = [*base, *kinds]
-    most = max(int(style_codes.max()) for style_codes in every) + 1
-    possible, won = np.sum([code_counts(style_codes, most) for style_codes in every], axis=0) > 0, []
-    for answers, styles in zip(codes, kinds, strict=True):
-        row = majority_answers(answers)
-        place = (answers == row[:, None]).argmax(axis=1)
-        won.append(np.where(row >= 0, np.take_along_axis(styles, place[:, None], axis=1)[:, 0], -1))
-    return np.array(won), possible
-
-
-def shuffled(won: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The answers left, dealt anew to the runs that solve each prompt: prompts keep theirs, runs do not."""
-    keys = np.where(won >= 0, rng.random(won.shape), np.inf)
-    # The k-th solving run of a prompt takes the answer of the run with the k-th random key.
-    dealt, place = won.copy(), np.argsort(keys, axis=0)
-    rank = np.cumsum(won >= 0, axis=0) - 1
-    drawn = np.take_along_axis(np.take_along_axis(won, place, axis=0), np.maximum(rank, 0), axis=0)
-    dealt[won >= 0] = drawn[won >= 0]
-    return dealt
-
-
 @dataclass(frozen=True, repr=False)
 class RunAgreement(Readable):
-    """Runs beside each other: whether they are left with the same answers, and whether by a run's own noise.
+    """Runs beside each other: whether they are left with the same correct answers.
 
     `own`: how often two correct answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
-    `most`: the share of prompts on which two runs are left with the same answer, over pairs. `varied` is its
-    variance over pairs, which noise that is one draw for all prompts makes greater than `varied_shuffled`,
-    where each prompt's answers are dealt anew to the runs; `p_varied` of such deals reach it. `named`,
-    `named_shuffled`, `p_named`: likewise how often a run's other prompts name the strategy that is left.
-    `same`: groups of runs, by their places, that agree on nearly all prompts. What cannot be known is None.
+    `most`: the share of prompts on which two runs are left with the same answer, over pairs. `same`: groups
+    of runs, by their places, that agree on nearly all prompts. What cannot be known is None.
     """
 
     same: tuple[tuple[int, ...], ...]
@@ -200,44 +145,15 @@ class RunAgreement(Readable):
     pairs: float | None
     least: float | None
     most: float | None
-    varied: float | None
-    varied_shuffled: float | None
-    p_varied: float | None
-    named: float | None = None
-    named_shuffled: float | None = None
-    p_named: float | None = None
 
 
-def run_agreement(
-    runs: Sequence[np.ndarray],
-    styles: tuple[np.ndarray, np.ndarray] | None = None,
-    *,
-    draws: int = 199,
-    seed: int = 0,
-) -> RunAgreement:
-    """Runs beside each other, from their correct answers (prompts, answers).
-
-    With `styles_left` these, on prompts with a choice, show whether the noise is one draw for all prompts.
-    Source: ours, entries `falling_pass_at_k`.
-    """
-    answers, rng = np.array([majority_answers(run) for run in runs]), np.random.default_rng(seed)
-    chosen, possible = (answers, None) if styles is None else styles
-    if possible is not None:
-        chosen = np.where(possible.sum(axis=1) >= 2, chosen, -1)
-    dealt, pairs = [shuffled(chosen, rng) for _ in range(draws)], pair_agreement(answers)
+def run_agreement(runs: Sequence[np.ndarray]) -> RunAgreement:
+    """Runs beside each other, from their correct answers (prompts, answers)."""
+    answers = np.array([majority_answers(run) for run in runs])
+    pairs = pair_agreement(answers)
     own = [mean_known(answer_agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
-    numbers = {"own": mean_known(own), "pairs": mean_known(pairs)}
-    numbers |= {"least": np.fmin.reduce(pairs), "most": np.fmax.reduce(pairs)}
-    measures: dict[str, Callable[[np.ndarray], float]] = {"varied": _pair_variance}
-    if possible is not None:
-        measures["named"] = partial(agreement_with_other_prompts, possible=possible)
-    for name, measure in measures.items():
-        observed, null = measure(chosen), np.array([measure(deal) for deal in dealt])
-        beyond = (1 + (null >= observed - 1e-12).sum()) / (1 + draws)
-        numbers |= {name: observed, f"{name}_shuffled": mean_known(null)}
-        numbers[f"p_{name}"] = np.nan if np.isnan(observed) else beyond
-    plain = {name: None if np.isnan(value) else float(value) for name, value in numbers.items()}
-    return RunAgreement(same=_same(pairs), **plain)
+    numbers = (mean_known(own), mean_known(pairs), np.fmin.reduce(pairs), np.fmax.reduce(pairs))
+    return RunAgreement(_same(pairs), *(None if np.isnan(x) else float(x) for x in numbers))
 
 
 def _same(pairs: np.ndarray) -> tuple[tuple[int, ...], ...]:
@@ -255,9 +171,3 @@ def mean_known(values: Sequence[float] | np.ndarray) -> float:
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[~np.isnan(numbers)]
     return float(numbers.mean()) if numbers.size else np.nan
-
-
-def _pair_variance(won: np.ndarray) -> float:
-    shares = pair_agreement(won)
-    shares = shares[~np.isnan(shares)]
-    return float(shares.var()) if shares.size > 1 else np.nan

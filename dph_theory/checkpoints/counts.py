@@ -27,8 +27,7 @@ class PromptRow:
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
     counted as zero; `styles` how many answers have each style; `category` what the field that was asked for
-    holds; `text` the prompt's. In their order: whether each answer is `correct`, the `answers` themselves,
-    their `kinds` of style.
+    holds; `text` the prompt's. In their order: whether each answer is `correct`, and the `answers`.
     """
 
     id: str | int
@@ -40,7 +39,6 @@ class PromptRow:
     category: str | None = None
     correct: tuple[int, ...] | None = None
     answers: tuple[str, ...] | None = None
-    kinds: tuple[str, ...] | None = None
     text: str | None = None
 
     @property
@@ -85,14 +83,14 @@ def prompt_row(value: Any, by: str | None = None) -> PromptRow:
     kl, kl_correct = _kl(fields, n, verdicts)
     judged = 0 if verdicts is None else n
     answers = tuple(map(str, _entries("answer", fields["answer"], n=judged))) if "answer" in fields else None
-    styles, kinds = fields.get("style"), None
+    styles = fields.get("style")
     if isinstance(styles, list | tuple):
-        kinds = tuple("" if style is None else str(style) for style in _entries("style", styles, n=judged))
-        styles = Counter(style for style, right in zip(kinds, verdicts or (), strict=True) if right and style)
+        judged_styles = zip(_entries("style", styles, n=judged), verdicts or (), strict=True)
+        styles = Counter(str(style) for style, right in judged_styles if right and style)
     category = None if by is None or by not in fields else str(fields[by])
     text = next((fields[name] for name in TEXTS if isinstance(fields.get(name), str)), None)
     return PromptRow(
-        fields["id"], n, c, kl, kl_correct, _styles(styles, n), category, verdicts, answers, kinds, text
+        fields["id"], n, c, kl, kl_correct, _styles(styles, n), category, verdicts, answers, text
     )
 
 

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means, mean_interval
+from ..intervals import Estimate, bounded_mean, bounded_means, mean_interval
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import Readable
 from ..support.table import Cell, Table
-from .answers import RunAgreement, answer_codes, one_answer, run_agreement, styles_left
+from .answers import RunAgreement, answer_codes, one_answer, run_agreement
 from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .pass_at_k import gaps, shown_ks
-from .report import p_value_text
 
 _RUNS = 3
 """Of fewer runs it is not said what sampling noise decides."""
@@ -68,7 +67,7 @@ class RunComparison(Shown):
         return "\n".join([first, *self._agreement(), *(f"Note: {note}." for note in self.notes)])
 
     def _agreement(self) -> Iterator[str]:
-        """Whether the runs are left with the same answers, and whether by noise that is drawn once a run."""
+        """Whether the runs are left with the same answers."""
         agreement = self.agreed
         if agreement is None or agreement.pairs is None or agreement.own is None:
             return
@@ -76,15 +75,6 @@ class RunComparison(Shown):
             f"Two runs retain the same correct answer to {agreement.pairs:.3f} of prompts "
             f"(pairs: {agreement.least or 0:.3f} to {agreement.most or 0:.3f})."
         )
-        if agreement.p_varied is not None:
-            independent = f"than if each prompt drew by itself ({p_value_text(agreement.p_varied)})"
-            if agreement.p_varied < 1 - LEVEL:
-                yield f"Pairs differ more {independent}: chance acts once a run."
-            else:
-                yield f"Pairs differ no more {independent}."
-        if agreement.named is not None:
-            by_chance = f"{agreement.named_shuffled or 0:.3f} where runs are shuffled"
-            yield f"A run's other prompts name what it keeps on {agreement.named:.3f} ({by_chance})."
         for group in agreement.same:
             yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 
@@ -177,9 +167,8 @@ def _agreement_of(both: Sequence[MatchedRows], masks: Sequence[np.ndarray]) -> R
     base = list(compress(both[0].base, masks[0]))
     rows = [list(compress(one.run, mask)) for one, mask in zip(both, masks, strict=True)]
     # Runs cannot differ on questions with one true answer.
-    codes, kinds = None if one_answer(base) else answer_codes(rows), answer_codes([base, *rows], styles=True)
-    styles = None if kinds is None or codes is None else styles_left(codes, kinds[1:], kinds[:1])
-    return None if codes is None else run_agreement(codes, styles)
+    codes = None if one_answer(base) else answer_codes(rows)
+    return None if codes is None else run_agreement(codes)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

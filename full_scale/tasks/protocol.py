@@ -41,8 +41,8 @@ class Score:
     style: str | None = None
     detail: str = field(default="", compare=False)
     """Detail of a verifier's failure: its exception, or its time limit."""
-    value: float | None = field(default=None, compare=False)
-    """A number that the verifier returned and that is neither 0 nor 1: a reward, without its threshold."""
+    value: float | str | None = field(default=None, compare=False)
+    """A returned value that is neither true nor false, 0 nor 1: a reward without its threshold."""
 
 
 @runtime_checkable
@@ -134,7 +134,7 @@ class VerifierError(RefusedError):
 
 
 class RewardWithoutThresholdError(VerifierError):
-    """A verifier returns numbers other than 0 and 1, without the threshold of a correct answer."""
+    """A verifier returns other values than 0 and 1, without the threshold of a correct answer."""
 
 
 def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
@@ -143,17 +143,20 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
     Raises:
         VerifierError: If a database cannot be read, or if the verifier failed on every answer to several
             prompts. Failures on a single prompt may come from its data, and are outcomes.
-        RewardWithoutThresholdError: If it returned numbers other than 0 and 1.
+        RewardWithoutThresholdError: If it returned anything but true and false, 0 and 1.
     """
     scores = verifier(examples, completions)
     for score in scores:
         if score.outcome == UNREADABLE:
             raise VerifierError(f"the verifier cannot judge, and nothing is counted: {score.detail}")
     if rewards := Counter(score.value for score in scores if score.value is not None):
-        listed = ", ".join(f"{value:g} ({times} times)" for value, times in rewards.most_common(_SHOWN))
-        way = f"name the least reward of a correct answer, as in --correct-from {max(rewards):g}"
-        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1; {way}"
-        raise RewardWithoutThresholdError(f"{text} (task.options.own.correct_from in a recipe)")
+        most = rewards.most_common(_SHOWN)
+        listed = ", ".join(f"{x if isinstance(x, str) else f'{x:g}'} ({times} times)" for x, times in most)
+        text = f"the verifier returned {listed}: neither true nor false, 0 nor 1"
+        if numbers := [x for x in rewards if not isinstance(x, str)]:
+            text += f"; name the least reward of a correct answer, as in --correct-from {max(numbers):g}"
+            text += " (task.options.own.correct_from in a recipe)"
+        raise RewardWithoutThresholdError(text)
     if len({example.id for example in examples}) > 1:
         refuse_all_failed(failures(scores), len(scores))
     return scores

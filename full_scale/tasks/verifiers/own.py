@@ -20,6 +20,8 @@ from .pool import Job, Limits, Pool, PooledVerifier
 from .worker import JudgeOutcome
 
 JUDGE = f"{__name__}:judge"
+_SHOWN = 40
+"""Characters of a value that is no verdict."""
 _TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", "verifier")
 """Columns that TRL does not pass to a reward function, and one that is ours."""
 
@@ -48,7 +50,10 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
             "outcome": JudgeOutcome.CRASH,
             "detail": f"{job['function']} returned {verdict!r}, not true or false",
         }
-        return reply | ({"value": float(verdict)} if _is_number(verdict) else {})
+        # None and nan are no answers of the verifier's; anything else may be what it says of a correct one.
+        missing = verdict is None or (isinstance(verdict, float) and math.isnan(verdict))
+        value = float(verdict) if _is_number(verdict) else repr(verdict)[:_SHOWN]
+        return reply if missing else {**reply, "value": value}
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
 
 

@@ -155,6 +155,19 @@ def by_counting(correct: list[bool], k: int) -> float:
     return 1.0 if n - c < k else 1 - comb(n - c, k) / comb(n, k)
 
 
+class Unhashable:
+    """An object that can be called."""
+
+    __hash__ = None
+
+    def __call__(self, n, c, k):
+        return unbiased(n, c, k)
+
+
+def test_an_object_that_can_be_called_is_audited():
+    assert audit_metric(Unhashable()).estimates == "pass@k (best@k)"
+
+
 def by_an_array_of_one_problem(correct, k):
     """Of a matrix of one row it would count one answer, and be wrong without an error."""
     n, c = len(correct), int(np.sum(correct))

@@ -357,7 +357,7 @@ ROWS = [
     ("k3 in the loss", POLICY, "(token forward limit", kl_term("loss", "k3")),
     ("k3 times the answer's ratio", POLICY, "On single tokens, not on longer answers",
      kl_term("answer ratio", "k3")),
-    ("k3 in the loss to 10", POLICY, "While every log(pi/ref) is between -2.61 and 11 it has the gradient of",
+    ("k3 in the loss to 10", POLICY, "as long as every log(pi/ref) is between -2.61 and 11. Outside",
      kl_term("loss", "k3", inner=20, outer=10)),
     ("k3 in the loss at 40", POLICY, "(token forward limit", kl_term("loss", "k3", inner=40)),
     # What cannot be audited.

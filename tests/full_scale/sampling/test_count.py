@@ -33,6 +33,9 @@ def shares(completions, **columns):
 def two_points(completions, bound, **columns):
     return [2.0 * (text < least) for text, least in zip(completions, bound)]
 
+def words(completions, bound, **columns):
+    return ["correct" if text < least else False for text, least in zip(completions, bound)]
+
 async def awaited(completions, bound, **columns):
     return [float(text < least) for text, least in zip(completions, bound)]
 
