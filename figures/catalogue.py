@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NAMES = (
+    "sql",
     "transfer",
     "models",
     "frontier",

@@ -142,7 +142,7 @@ def test_the_readme_s_journey_is_as_it_is_printed_and_its_end_the_stored_one(tmp
     fall = f"fell from {weak['base 256']:.3f} to {weak['measured 256']:.3f} in 20 steps"
     assert fall in (DOCS / "my-model.md").read_text()
     near = f"{transfer.agreement(numbers)['correlation']:.2f}"
-    words = " ".join(readme.read_text().split())
+    words = " ".join((DOCS / "predict.md").read_text().split())
     assert (
         f"Over {len(settings)} methods and coefficients predicted and measured Pass@256 correlate at {near}"
         in words

@@ -99,6 +99,7 @@ FALSE = {
     "drift": lambda n: n.assign(predicted=2.5 * n.predicted),
     "causes_of_misses": lambda n: n.assign(unexplained=n.unexplained + 5),
     "models": lambda n: exchanged(n, "base 256", "measured 256"),
+    "sql": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
     "divisors": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
     "direction": lambda n: swapped(n, "method", "DAPO", "DPH-F"),
     "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
