@@ -122,7 +122,7 @@ def test_the_base_of_another_model_is_no_reference(recipe, tmp_path):
     stored["results"]["identity"]["initial_hash"] = "another"
     folders.base().evaluation.write_text(json.dumps(stored))
     trained(recipe)
-    with pytest.raises(ValueError, match=r"initial_hash=.* 'another', as of the base"):
+    with pytest.raises(ValueError, match=r"initial_hash=.* 'another', as for the base"):
         evaluate_stage(recipe, silent)
 
 

@@ -79,7 +79,7 @@ def test_overrides_reach_the_stage_and_only_the_first_process_prints(stage):
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (KeyboardInterrupt(), 130, "the last checkpoint is kept"),
+        (KeyboardInterrupt(), 130, "the last checkpoint is stored"),
         (ValueError("D_pef=[] is not allowed"), 2, "error: D_pef=[] is not allowed"),
         (RefusedError("found trl 9"), 2, "error: found trl 9"),
         (OSError(28, "No space left on device"), 2, "No space left on device"),
@@ -98,7 +98,7 @@ def test_a_scheduler_s_signal_ends_a_stage_in_words(stage):
     found = invoke(cli.train_command, *TINY)
     assert found.exit_code == 143
     said = " ".join(found.output.split())
-    assert "ended by SIGTERM: the last checkpoint is kept; the same command goes on from there" in said
+    assert "ended by SIGTERM: the last checkpoint is stored; the same command goes on from there" in said
     assert signal.getsignal(signal.SIGTERM) == before
 
 
@@ -176,7 +176,7 @@ def test_dry_run_counts_the_processes_it_was_started_with(tmp_path):
         ((*FSDP, "--world-size", "16"), {}, "2,048"),
     ):
         found = invoke(cli.train_command, *DRY, *options, f"output={tmp_path}", env=env)
-        assert re.search(rf"rollouts a step\W+{rows}\b", found.output), (options, env)
+        assert re.search(rf"rollouts per step\W+{rows}\b", found.output), (options, env)
 
 
 def test_help_lists_the_keys_of_a_recipe():
