@@ -1,4 +1,4 @@
-"""A recipe as `dph predict` reads a run: what explores, and what is rehearsed on the solved prompts."""
+"""Conversion of a recipe to a run for `dph predict`: what is explored, and what solved prompts rehearse."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -22,9 +22,9 @@ _TARGETS = {"one": "a pass rate of one", "base": "the base as it is", None: "nei
 
 
 def recipe_run(path: Path, overrides: Sequence[str] = ()) -> ConfiguredRun | None:
-    """The run of a recipe's file with what it amounts to; None for a file that is none.
+    """Convert a recipe's file to the run that it describes; None if the file is no recipe.
 
-    Raises ValueError as `load_recipe`, and for a method whose coefficient follows from measured pass rates.
+    Raises ValueError as `load_recipe`, and for a method whose coefficient depends on measured pass rates.
     """
     values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     if not isinstance(values, dict) or not (

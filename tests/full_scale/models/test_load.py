@@ -184,5 +184,5 @@ def test_weights_that_are_no_numbers_and_a_tokenizer_without_an_end_are_refused(
             told = json.loads((endless / name).read_text())
             told.pop("eos_token", None)
             (endless / name).write_text(json.dumps(told))
-    with pytest.raises(ValueError, match="a tokenizer that names an end, by eos_token"):
+    with pytest.raises(ValueError, match="a tokenizer with an eos_token"):
         load(ModelConfig(path=str(endless)))
