@@ -182,7 +182,7 @@ def _same_length(folder: Path, quick: bool) -> None:
         write_json(path, {"quick": quick})
     stored = json.loads(path.read_text(encoding="utf-8"))
     if stored != {"quick": quick}:
-        raise argument_error("folder", str(folder), f"it holds a demo with {stored}; choose another folder")
+        raise argument_error("folder", str(folder), f"it has a demo with {stored}; choose another folder")
 
 
 def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:

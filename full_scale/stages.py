@@ -100,8 +100,8 @@ def evaluate_stage(
             trained = load_trained(recipe.model, folders.model, initial)
             if training is not None and trained.hashes.model != training.trained_hash:
                 raise RefusedError(
-                    f"{folders.model} does not hold the model that {folders.training} describes: its weights "
-                    "or its configuration changed after the training; put them back, or train again"
+                    f"{folders.model} does not contain the model that {folders.training} describes: its "
+                    "weights or configuration changed after the training; restore them, or train again"
                 )
             finished = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:

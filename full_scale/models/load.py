@@ -237,7 +237,7 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
         raise argument_error("model.path", path, allowed) from error
     broken = next((name for name, weight in model.named_parameters() if not weight.isfinite().all()), None)
     if broken is not None:
-        raise argument_error("model.path", path, f"weights that are numbers; {broken} holds NaN or inf")
+        raise argument_error("model.path", path, f"weights that are numbers; {broken} contains NaN or inf")
     if "gguf_file" in place:
         # transformers stores only the folder.
         model.name_or_path = model.config._name_or_path = path

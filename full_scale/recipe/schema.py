@@ -324,7 +324,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
                 raise yaml.YAMLError(f"a key that is no text{key.start_mark}: quote it")
             if key.value in names:
-                raise yaml.YAMLError(f"the key {key.value!r} stands twice{key.start_mark}")
+                raise yaml.YAMLError(f"the key {key.value!r} appears twice{key.start_mark}")
             names.add(key.value)
         return super().construct_mapping(node, deep=deep)
 

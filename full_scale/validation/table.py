@@ -49,8 +49,8 @@ class Column:
 def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Column]]:
     """Compute each column for each method.
 
-    Style entropy is that of a prompt's style histogram over its samples, in nats. Retention is the share of
-    prompts with a correct base sample that still have a correct sample.
+    `styles kept` is the entropy of a prompt's style histogram over its samples, in nats. `retention` is the
+    share of prompts with a correct base sample that still have a correct sample.
     """
     by_method = {}
     for name, seeds in evaluations.items():

@@ -162,7 +162,7 @@ def test_only_the_model_that_was_trained_is_evaluated_by_its_recipe(recipe):
     assert evaluate_stage(more, silent).model.hash == model_hash(folders.model)
     tiny_llama(folders.root / "other", hidden=16, scale=2.0, seed=3)
     (folders.root / "other" / "model.safetensors").rename(folders.model / "model.safetensors")
-    with pytest.raises(RefusedError, match=r"does not hold the model that .*training.json describes"):
+    with pytest.raises(RefusedError, match=r"does not contain the model that .*training.json describes"):
         evaluate_stage(more, silent)
 
 

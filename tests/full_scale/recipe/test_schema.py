@@ -122,8 +122,8 @@ def test_a_wrong_recipe_is_named(written, text, says):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("method: {name: DPH-F}\nmethod: {eta: 0.1}", "the key 'method' stands twice"),
-        ("method: {eta: 0.1, eta: 0.2}", "the key 'eta' stands twice"),
+        ("method: {name: DPH-F}\nmethod: {eta: 0.1}", "the key 'method' appears twice"),
+        ("method: {eta: 0.1, eta: 0.2}", "the key 'eta' appears twice"),
         ("3: {eta: 0.1}", "a key that is no text"),
         ("2026-01-01: 1", "2026-01-01"),
         ("extends: 5", "extends=5: |extends=5 "),
