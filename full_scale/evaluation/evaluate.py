@@ -151,8 +151,8 @@ def evaluate(
     log_pi (under `trained`) and log_ref (under `initial`) are at the sampling temperature. Sets are those of
     the task or of `evaluate.sets`, plus `rehearsed` (D_pef) and `explored` (D_exp) unless empty. `trained` is
     the model in `folders.model`, or the initial model for the base, which is evaluated first. `progress` is
-    called with ("evaluate", prompts done, prompts). Raises ValueError for an unknown set or another
-    evaluation's folder.
+    called with ("evaluate", prompts done, prompts). Raises ValueError for an unknown set, a
+    missing evaluation of the base, or a folder with another evaluation.
     """
     folders, processes = folders or Folders.of_recipe(recipe), PartialState()
     sets = evaluation_sets(recipe, task, presampling)

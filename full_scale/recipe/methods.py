@@ -88,8 +88,7 @@ def setup(
     if config.baseline is not None:
         notes = [*notes, _BASELINE]
     if method.alpha is not None:
-        # The sum over the tokens of each completion, averaged over completions, is what entries `alpha_dpg`
-        # is about.
+        # Entries `alpha_dpg` treat the sum over a completion's tokens, averaged over completions.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
         arguments["alpha"] = method.alpha
     if method.penalty is not None:

@@ -12,7 +12,7 @@ from .settings import SETTINGS
 if TYPE_CHECKING:
     import torch
 
-DEFINITION = "definition"  # The form of a rehearsal that takes its divergence on the policy's own samples.
+DEFINITION = "definition"  # Form of rehearsal whose divergence is computed on the policy's own samples.
 RELEASED: tuple[str, ...] = ("released_forward", "released_js", "released_alpha")
 """Rehearsal losses of the authors' release: functions of (log pi, log ref, mask), averaged over tokens."""
 

@@ -12,7 +12,7 @@ RATE = 0.1  # Resolution of pass rates: margins above ten points decide nothing.
 NATS = 0.1  # Resolution of a mean KL over prompts.
 PROMPT_NATS = 1.0  # Resolution of the excess KL of one prompt, or at one step of training.
 LOG_ODDS = 0.5  # Resolution of the common log odds ratio.
-ROUNDING = 1e-3  # Resolution, in nats, of sums of the very same log-probabilities.
+ROUNDING = 1e-3  # Resolution, in nats, of sums of identical log-probabilities.
 
 
 class Judgement(StrEnum):

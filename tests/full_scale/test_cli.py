@@ -181,7 +181,12 @@ def test_dry_run_counts_the_processes_it_was_started_with(tmp_path):
 
 def test_help_lists_the_keys_of_a_recipe():
     said = " ".join(invoke(cli.train_command, "--help").output.split())
-    for words in ("sampling.temperature float, 1.0", "presample.k int, 8", "model.dtype", "evaluate.k"):
+    for words in (
+        "Sampling temperature. (float; 1.0)",
+        "Rollouts of each prompt. (int; 8)",
+        "model.dtype",
+        "evaluate.k",
+    ):
         assert words in said
 
 

@@ -306,7 +306,7 @@ def test_a_kernel_that_the_transfer_command_measures_names_prompts_as_the_task_d
     ("anchors", "held", "match"),
     [
         (8, None, "presample.anchors=8 is not allowed: fewer than the 8 prompts"),
-        (2, ("o0", "o1"), "2 of the training prompts at least; 0 are in it"),
+        (2, ("o0", "o1"), "one with at least 2 of the training prompts; it has 0"),
         (2, "another model", "a kernel of this run's model"),
     ],
 )

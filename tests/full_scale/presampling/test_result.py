@@ -59,7 +59,7 @@ ENDLESS = {"unfinished": 16, "cut_off": "and so", "buffer": buffer(0)}
         (sampled([], ["b"], correct=0), ["1 prompts were never solved", "D_pef is empty"]),
         (sampled(["b"], [], unfinished=2), ["D_exp is empty", "25.0% of the rollouts were cut off"]),
         (sampled(["b"], ["c"], **ENDLESS),
-         ["1 prompts ended by itself; 100.0%", "(one ended in 'and so'): give"]),
+         ["1 prompts ended by itself; 100.0%", "(one ended in 'and so'): raise"]),
         (sampled(["b"], ["c"], outcomes={"correct": 8, "gold_error": 8}),
          ["8 rollouts count as incorrect because"]),
     ],
