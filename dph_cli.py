@@ -1,4 +1,4 @@
-"""The one `dph` command; each package's own commands are imported only when they are used."""
+"""The `dph` command, which imports each package's commands only when they are used."""
 
 import importlib
 import os
@@ -9,17 +9,17 @@ import click
 from click.shell_completion import CompletionItem
 
 INTERRUPTED, UNREAD = 130, 141
-"""The exit codes of Ctrl-C, and of output that nobody reads any more (as in `dph verify | head -1`)."""
+"""Exit codes after Ctrl-C, and after a closed output pipe (as in `dph verify | head -1`)."""
 
 
 class _Command(NamedTuple):
     place: str
-    """A module, whose function is NAME_command, or module:function."""
+    """A module with a function NAME_command, or module:function."""
     summary: str
     extra: str = "dev"
-    """The pip extra that brings what the command needs beyond the core."""
+    """The pip extra that installs the command's packages."""
     example: str = ""
-    """Its arguments, after which a test calls it."""
+    """Example arguments, which the help shows and a test runs."""
 
 
 AUDITS = {
@@ -87,12 +87,12 @@ SECTIONS = {
     },
 }  # fmt: skip
 RECIPES = "full_scale.recipe.predicted:recipe_run"
-"""What reads a recipe for `dph predict`."""
+"""Function that reads a recipe for `dph predict`."""
 COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 
 
 class _Lazy(click.Group):
-    """A group that has its commands by name and a line each: --help and completion import none of them."""
+    """A group of commands known by name and summary: --help and completion import none of them."""
 
     def __init__(self, *args: Any, lazy: dict[str, _Command], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -141,13 +141,13 @@ class _Lazy(click.Group):
             for name, command in self.lazy.items()
             if name.startswith(incomplete)
         ]
-        # Of a group only: its options, without its commands, which would be imported.
+        # Complete the options of a group only: completing its commands would import them.
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         from dph_theory.support.errors import RefusedError
 
-        # Commands import what is heavy when they run: what is missing may show only here.
+        # Commands import heavy packages when they run, so a missing one may show only here.
         try:
             try:
                 return super().invoke(ctx)
@@ -157,7 +157,7 @@ class _Lazy(click.Group):
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # What is still to be flushed at the exit goes nowhere.
+            # Output that is flushed at the exit is discarded.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(UNREAD) from None
         except ModuleNotFoundError as error:
@@ -202,7 +202,7 @@ experiment = _Lazy(
 @click.command(
     cls=_Lazy,
     lazy=COMMANDS,
-    # A command may ask for what a package above its own knows, by the name of a function.
+    # A command may use a function of a package above its own, given by name.
     context_settings={"help_option_names": ["-h", "--help"], "obj": {"recipes": RECIPES}},
     epilog="Example: dph predict trl beta=0.04 --counts examples/counts/base.jsonl",
 )

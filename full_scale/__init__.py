@@ -1,1 +1,1 @@
-"""The same losses on Llama through Hugging Face: a pipeline of stages, a folder each."""
+"""The pipeline that trains Hugging Face models with these losses; each stage has a folder."""

@@ -1,4 +1,4 @@
-"""`dph count`, `presample`, `train`, `evaluate`, `compare`, `demo`, `experiment`: resumed where they stop."""
+"""Commands of the training pipeline, from `dph count` to `dph experiment`. Interrupted commands resume."""
 
 import os
 import signal
@@ -37,35 +37,35 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
     "--verifier",
     required=True,
     help="Verifier: math, sql, exact, regex, or MODULE:FUNCTION or FILE.py:FUNCTION: a reward function as "
-    "TRL calls it, or one of (answer, row) that returns true or false.",
+    "TRL calls it, or a function of (answer, row) that returns true or false.",
 )
-@click.option("--to", "path", required=True, type=_OUTPUT, help="File of the counts, JSON lines.")
-@click.option("--n", type=int, default=64, show_default=True, help="Answers to each prompt.")
+@click.option("--to", "path", required=True, type=_OUTPUT, help="Output file of the counts, JSON lines.")
+@click.option("--n", type=int, default=64, show_default=True, help="Number of answers to each prompt.")
 @click.option("--server", metavar="URL", help="Address at which vLLM, SGLang or llama.cpp serves MODEL.")
-@click.option("--prompt", metavar="COLUMN", help="Column of the prompt's text. [default: prompt]")
-@click.option("--answer", metavar="COLUMN", help="Column of what answers are judged by. [default: answer]")
-@click.option("--id", "column", metavar="COLUMN", help="Column of ids. [default: id, else the prompt's text]")
+@click.option("--prompt", metavar="COLUMN", help="Column of the prompts. [default: prompt]")
+@click.option("--answer", metavar="COLUMN", help="Column of the reference answers. [default: answer]")
+@click.option("--id", "column", metavar="COLUMN", help="Column of ids. [default: id, or the prompt]")
 @click.option("--split", default="train", show_default=True, help="Split of a data set.")
 @click.option("--subset", help="Configuration of a data set.")
 @click.option("--limit", type=click.IntRange(min=1), help="Largest number of prompts.")
-@click.option("--chat/--no-chat", default=None, help="Use the chat template. [default: where there is one]")
+@click.option("--chat/--no-chat", default=None, help="Use the chat template. [default: if there is one]")
 @click.option(
-    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Length of an answer."
+    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Tokens of an answer."
 )
-@click.option("--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of 0 and 1]")
-@click.option("--keep", type=click.Choice(["answers"]), help="Answers, stored with their rewards.")
+@click.option("--correct-from", type=float, help="Smallest reward of a correct answer. [default: 1]")
+@click.option("--keep", type=click.Choice(["answers"]), help="Store the answers with their rewards.")
 @click.option(
-    "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers at once."
+    "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers per batch."
 )
 @terminal.seed
 def count_command(path: Path, keep: str | None, **options: Any) -> None:
-    """Sample MODEL's answers to PROMPTS, judge them, and count the correct ones of each prompt.
+    """Sample MODEL's answers to PROMPTS, judge them, and count the correct answers to each prompt.
 
-    MODEL is a folder, a Hub name, a GGUF file, an adapter's folder, smollm2, or what a server calls it;
-    PROMPTS a .jsonl, .csv or .parquet file or a data set's name. Answers are sampled as evaluation wants it:
-    at temperature 1, without truncation.
+    MODEL is a folder, a Hub name, a GGUF file, an adapter's folder, smollm2, or a server's model name.
+    PROMPTS is a .jsonl, .csv or .parquet file, or the name of a data set. Answers are sampled as an
+    evaluation requires: at temperature 1, without truncation.
     """
-    with _stage(f"finished batches of prompts are kept in {path}.parts") as (console, progress):
+    with _stage(f"finished batches of prompts are stored in {path}.parts") as (console, progress):
         from .stages import CountSettings, count_stage
 
         settings = CountSettings(keep=keep is not None, **options)
@@ -79,7 +79,7 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
 @_overrides
 def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
-    with _stage("finished batches of prompts are kept") as (console, progress):
+    with _stage("finished batches of prompts are stored") as (console, progress):
         from .stages import presample_stage
 
         _say(console, presample_stage(_recipe(config, overrides), progress, partial(_say, console)).findings)
@@ -104,14 +104,14 @@ class _WithKeys(click.Command):
     name="train", cls=_WithKeys, short_help="Train by a recipe, from the last checkpoint if there is one."
 )
 @_config
-@click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
-@click.option("--world-size", type=click.IntRange(min=1), help="Processes of the dry run.")
+@click.option("--dry-run", is_flag=True, help="Print the resolved settings, memory needs and missing files.")
+@click.option("--world-size", type=click.IntRange(min=1), help="Number of processes of the dry run.")
 @click.option("--sharded", is_flag=True, help="Count the dry run's memory for FSDP or ZeRO 3.")
-@click.option("--launch", type=_FILE, help="File of accelerate launch, for the dry run.")
+@click.option("--launch", type=_FILE, help="Configuration file of accelerate launch, for the dry run.")
 @click.option(
     "--device-memory",
     type=click.FloatRange(min=0, min_open=True),
-    help="GiB of a device: whether the training fits in it; exit code 1 if it does not.",
+    help="GiB of a device: exit with code 1 if the training does not fit into it.",
 )
 @_overrides
 def train_command(
@@ -124,7 +124,7 @@ def train_command(
     overrides: Sequence[str],
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
-    with _stage("the last checkpoint is kept") as (console, progress):
+    with _stage("the last checkpoint is stored") as (console, progress):
         recipe = _recipe(config, overrides)
         if dry_run:
             from .training.dry_run import GIB
@@ -151,7 +151,7 @@ def train_command(
 @_overrides
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
-    with _stage("finished sets and batches are kept") as (console, progress):
+    with _stage("finished sets and batches are stored") as (console, progress):
         from .stages import evaluate_stage
 
         recipe, say = _recipe(config, overrides), partial(_say, console)
@@ -160,7 +160,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 
 @click.command(name="transfer", short_help="Measure what training on some prompts will do to others.")
 @click.argument("words", nargs=-1, metavar="MODEL PROMPTS [HELD_OUT ...] | --config R.yaml [KEY=VALUE ...]")
-@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="File of the kernel, .npz.")
+@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="Output file, .npz.")
 @click.option("--config", metavar="R.yaml", help="Recipe of prompts, verifier and model.")
 @click.option("--verifier", metavar="MODULE:FUNCTION", help="Judge of sampled answers to the files' prompts.")
 @click.option(
@@ -171,7 +171,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="Answers of a prompt with gradients of their own: likely incorrect ones, frequent samples.",
+    help="Answers per prompt with their own gradients: likely incorrect ones, frequent samples.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Largest number of prompts of each file or set.")
 @click.option(
@@ -179,15 +179,15 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     type=click.Choice(("euclidean", "adam")),
     default="euclidean",
     show_default=True,
-    help="Inner products of plain gradients, or as small steps of Adam weigh them.",
+    help="Inner product of gradients: plain, or weighted as in small steps of Adam.",
 )
 def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None:
-    """Take the gradient of each answer's log-probability at the base, once: what prompts do to one another.
+    """Take the gradient of each answer's log-probability once, at the base, to measure how prompts interact.
 
-    PROMPTS are to be trained, HELD_OUT not: files of rows {"prompt", "answers": [...]} whose correct answers
-    are known, or {"prompt", ...} of answers that are sampled and judged.
+    PROMPTS are trained on, HELD_OUT are not. Both are files of rows {"prompt", "answers": [...]} that list
+    the correct answers, or of rows {"prompt", ...} whose answers are sampled and judged.
     """
-    with _stage(f"what is measured is kept in {path}.parts", path) as (console, progress):
+    with _stage(f"finished measurements are stored in {path}.parts", path) as (console, progress):
         from dph_theory.transfer.report import kernel_summary
 
         from .stages import transfer_stage
@@ -198,9 +198,9 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
 
 @click.command(name="validate", short_help="Compare trained runs with the theory.")
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
-@click.option("--json", "json_path", type=_OUTPUT, help="File of the record.")
+@click.option("--json", "json_path", type=_OUTPUT, help="Output file of the record.")
 def validate_command(runs: Sequence[Path], json_path: Path | None) -> None:
-    """Check the records of runs, and compare what they measured with the theory's predictions."""
+    """Check the records of runs, and compare their measurements with the theory's predictions."""
     with _stage("nothing was written", json_path, checked=False) as (console, _):
         from .validation.table import validate
 
@@ -212,23 +212,23 @@ def validate_command(runs: Sequence[Path], json_path: Path | None) -> None:
 
 
 @click.command(name="demo", short_help="The whole pipeline on the built-in task, on this machine.")
-@click.option("--quick", is_flag=True, help="A toy length, to see that everything runs.")
+@click.option("--quick", is_flag=True, help="Run a toy length that exercises every stage.")
 @click.option(
     "--folder",
     type=_FOLDER,
-    help="Folder of the runs, from which it goes on. [default: runs/tiny-sql or runs/tiny-sql-quick]",
+    help="Folder of the runs, to start or to resume. [default: runs/tiny-sql or runs/tiny-sql-quick]",
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="Number of seeds.")
-@click.option("--workers", type=click.IntRange(min=1), help="Runs side by side: one a core unless given.")
+@click.option("--workers", type=click.IntRange(min=1), help="Parallel runs. [default: one per core]")
 def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: int | None) -> None:
-    """Build the task and its model, pre-sample, train, evaluate, compare: two tables."""
+    """Run the built-in task from building its model to comparing the methods, and print two tables."""
     folder = folder or Path("runs/tiny-sql-quick" if quick else "runs/tiny-sql")
-    with _stage(f"what is finished stays in {folder}") as (console, progress):
+    with _stage(f"finished stages are stored in {folder}") as (console, progress):
         import torch
 
         from .demo import demo, tables
 
-        # For a model this small a second thread is no help, and on a busy machine a great hindrance.
+        # A model this small gains nothing from a second thread, which slows a busy machine down.
         torch.set_num_threads(1)
         result = demo(folder, quick=quick, seeds=seeds, workers=workers, progress=progress)
         _print_tables(console, tables(result))
@@ -239,12 +239,12 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 
 @click.command(name="methods", short_help="Train several methods by one recipe, and compare their Pass@k.")
 @_config
-@click.option("--methods", "names", metavar="A,B", help="Names of methods, between commas.  [default: five]")
+@click.option("--methods", "names", metavar="A,B", help="Names of methods, comma-separated.  [default: five]")
 @click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of seeds.")
 @_overrides
 def methods_command(config: str, names: str | None, seeds: int, overrides: Sequence[str]) -> None:
     """Pre-sample, train and evaluate GRPO, Dr. GRPO, MaxRL, DPH-F and DPH-MaxRL, one after the other."""
-    with _stage("finished stages of finished runs are kept") as (console, progress):
+    with _stage("finished stages are stored") as (console, progress):
         from .methods import COMPARED, compare_methods, pass_tables
 
         methods = tuple(name.strip() for name in names.split(",")) if names else COMPARED
@@ -254,17 +254,17 @@ def methods_command(config: str, names: str | None, seeds: int, overrides: Seque
 
 
 def _study_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that all experiments take."""
+    """Add the options that all experiments take."""
     at_least_one = click.IntRange(min=1)
     options = (
         click.option("--only", metavar="NAME", help="Name of one experiment."),
-        click.option("--list", "listed", is_flag=True, help="List what is done and how it ended; run none."),
-        click.option("--workers", type=at_least_one, default=2, show_default=True, help="Runs side by side."),
+        click.option("--list", "listed", is_flag=True, help="List finished runs and results; run none."),
+        click.option("--workers", type=at_least_one, default=2, show_default=True, help="Parallel runs."),
         click.option("--seeds", type=at_least_one, help="Number of seeds."),
-        click.option("--folder", type=_FOLDER, default=_RUNS, help="Folder of the runs, to go on from."),
-        click.option("--json", "json_path", type=_OUTPUT, help="File of the finished runs, compact."),
-        click.option("--pack", type=_OUTPUT, help="File of all that was measured of the finished runs."),
-        click.option("--from", "packed", type=_FILE, help="File of runs that --pack stored, to go on from."),
+        click.option("--folder", type=_FOLDER, default=_RUNS, help="Folder of the runs, to resume from."),
+        click.option("--json", "json_path", type=_OUTPUT, help="Output file of the finished runs, compact."),
+        click.option("--pack", type=_OUTPUT, help="Output file of all measurements."),
+        click.option("--from", "packed", type=_FILE, help="File of runs, stored by --pack, to resume from."),
     )
     for option in reversed(options):
         command = option(command)
@@ -272,7 +272,7 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _run_study(name: str, **options: Any) -> None:
-    note = f"finished runs are kept in {options['folder']}"
+    note = f"finished runs are stored in {options['folder']}"
     with _stage(note, options["json_path"], checked=not options["listed"]) as (console, progress):
         from .experiments.runner import StudyOptions, run_study, study_named
 
@@ -285,12 +285,10 @@ def _run_study(name: str, **options: Any) -> None:
 @click.option("--quick", is_flag=True, help="Three forms of the penalty, and a drift without one.")
 @_study_options
 @click.option(
-    "--expected-gradient",
-    is_flag=True,
-    help="Find of finished runs too whether a miss is too few steps, or noise.",
+    "--expected-gradient", is_flag=True, help="Explain misses of finished runs too: too few steps, or noise."
 )
 def small_llama_command(**options: Any) -> None:
-    """Predict what each run converges to, train it, and report what it matched; finished runs are kept."""
+    """Predict the policy each run converges to, train the run, and compare. Finished runs are stored."""
     _run_study("small-llama", **options)
 
 
@@ -299,7 +297,7 @@ def small_llama_command(**options: Any) -> None:
 @click.option("--quick", is_flag=True, help="Two KL penalties, and GRPO with and without a KL, a few steps.")
 @_study_options
 def pretrained_command(**options: Any) -> None:
-    """Predict what each run does to open prompts, all of whose answers are seen, train it, and compare."""
+    """Predict each run's effect on open prompts, whose answers are all enumerated, then train and compare."""
     _run_study("pretrained", **options)
 
 
@@ -307,12 +305,12 @@ def pretrained_command(**options: Any) -> None:
 @click.option("--quick", is_flag=True, help="GRPO, and DPH-F divided by the mean, for ten steps.")
 @_study_options
 def sql_command(**options: Any) -> None:
-    """Train each method on real SQL to 640 steps, and judge the predictions that were written before."""
+    """Train each method on the SQL task for 640 steps, and judge predictions that were written beforehand."""
     _run_study("sql", **options)
 
 
 def list_experiments() -> None:
-    """List all experiments that are declared, and how many of their runs are finished in the usual folder."""
+    """List all declared experiments and the number of their finished runs in the default folder."""
     with _stage("nothing was written", checked=False) as (console, _):
         from .experiments.runner import list_studies
 
@@ -325,7 +323,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
 
     recipe = load_recipe(config, overrides)
     if not recipe.name:
-        raise click.UsageError(f"{config} has no name: runs are kept under it")
+        raise click.UsageError(f"{config} has no name, which names the folder of the run: add name=NAME")
     return recipe
 
 
@@ -333,9 +331,9 @@ def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
 def _stage(
     resume_note: str, written: Path | None = None, *, checked: bool = True
 ) -> Iterator[tuple[Console, Any]]:
-    """A console and a progress callable; our errors in words. Only the first process prints.
+    """Yield a console and a progress callback, and turn this package's errors into messages.
 
-    Where the file written is standard output, the console is standard error.
+    Only the first process prints. The console is standard error if `written` is standard output.
     """
     first = os.environ.get("RANK", "0") == "0"
     before = signal.signal(signal.SIGTERM, _terminated)
@@ -364,7 +362,7 @@ def _stage(
 
 
 class _TerminatedError(KeyboardInterrupt):
-    """SIGTERM, as a scheduler sends it before it kills."""
+    """SIGTERM arrived, which a scheduler sends before it kills the process."""
 
 
 def _terminated(*_: Any) -> None:
@@ -390,16 +388,16 @@ def _print_dry_run(console: Console, estimate: "DryRun") -> None:
     from .recipe.objective import objective_of
 
     objective = objective_of(estimate.arguments)
-    # Without a coefficient the penalty waits for the base rates.
+    # A penalty without a coefficient needs the base rates first.
     if estimate.arguments.get("beta") is not None and objective.divergence is not None:
         _say(console, [f"the KL penalty converges to: {objective}"])
     steps = estimate.steps
     counts = {
         "prompts to train on": steps.prompts,
-        "rollouts a step": steps.rollouts_per_step,
-        "prompts a generated batch": steps.prompts_per_generation,
-        "optimizer steps a generated batch": steps.steps_per_generation,
-        "rehearsal rows a step": steps.rehearsal_rows,
+        "rollouts per step": steps.rollouts_per_step,
+        "prompts per generated batch": steps.prompts_per_generation,
+        "optimizer steps per generated batch": steps.steps_per_generation,
+        "rehearsal rows per step": steps.rehearsal_rows,
         "optimizer steps": steps.steps,
         "rollouts": steps.rollouts,
     }
@@ -409,7 +407,7 @@ def _print_dry_run(console: Console, estimate: "DryRun") -> None:
         rows = [(part, f"{size / 2**30:.3f}") for part, size in estimate.memory.items()]
         longest = estimate.prompt_tokens
         prompt = f"prompts up to {longest:,} tokens" if longest else "prompts half a completion long"
-        title = f"GiB a device, {estimate.shape.parameters:,} parameters, {prompt}, an estimate"
+        title = f"GiB per device, {estimate.shape.parameters:,} parameters, {prompt}, an estimate"
         _print_tables(console, [Table.from_rows((title, "train"), rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])

@@ -1,4 +1,4 @@
-"""The whole pipeline on the built-in task: build, pre-sample, train, evaluate, validate, and two tables."""
+"""The whole pipeline on the built-in task: build, pre-sample, train, evaluate, validate; and two tables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,24 +34,24 @@ from .validation.verdicts import Line
 
 KIND = "full_scale.demo"
 COMPARED = ("GRPO", "RKL", "DPH-F", "DPH-JS")
-"""Methods whose differences are measured."""
+"""Methods between which differences are measured."""
 SEEDS = {"GRPO": 5, "RKL": 3, "DPH-F": 5, "DPH-JS": 5, "KL-control": 1}
-"""How many of each method: more where two trained methods are compared, one where the stationary policy is
-predicted."""
+"""Number of seeds of each method: several where two trained methods are compared, one where the stationary
+policy is predicted."""
 METHODS = {name: name.replace("KL-control", "KL-control-sequence") for name in SEEDS}
-"""The recipes' name of each."""
+"""Each method's name in recipes."""
 QUICK_SEEDS = 1
 SMOKE_TEST = "This was a smoke test: every stage ran, but its three steps are too few to learn anything from."
 SET = "in_domain"
-"""The set of the tables: other questions to the databases that were trained on."""
+"""Set shown in the tables: held-out questions to the databases seen in training."""
 PACKAGES = ("torch", "transformers", "trl", "numpy")
-# Trained on 20 questions, the model answers some of the others worse than before; on 40, hardly any.
-# Questions are the units of every difference.
+# After training on 20 questions the model does worse on some of the others; after 40, on hardly any.
+# The question is the sampling unit of every difference.
 SIZE = Size(train=40, evaluation=32)
 SETS = (SET, "rehearsed")
 TRAINED_ON = "explored"
-"""Evaluated at the first seed alone, where stationary policies are predicted."""
-# A toy length: everything runs, nothing is learnt that a conclusion could rest on.
+"""Set evaluated only at the first seed, on which stationary policies are predicted."""
+# A toy length: every stage runs, but the results support no conclusion.
 QUICK_SIZE = Size(domains=2, tables=1, train=3, evaluation=1, architecture=Architecture(steps=150, batch=32))
 QUICK = (
     "train.max_steps=3",
@@ -70,7 +70,7 @@ QUICK = (
 
 @dataclass(frozen=True)
 class DemoResults:
-    """What the demo found: base and methods on a set, their differences, and the theory's predictions."""
+    """Results of the demo: base and methods on one set, their differences, and the theory's predictions."""
 
     set: str
     prompts: int
@@ -90,7 +90,7 @@ class Job:
     quick: bool
 
     def recipe(self) -> Recipe:
-        """Its recipe, with the demo's folder in place of the packaged one."""
+        """The packaged recipe with the demo's folder and the job's method and seed."""
         folder = self.folder
         places = (f"output={folder}", f"model.path={folder}/task/model", f"task.data={folder}/task")
         sets = ", ".join(SETS if self.seed else (*SETS, TRAINED_ON))
@@ -107,15 +107,15 @@ def demo(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Run or go on with the demo in a folder; its record, as stored in `demo.json` there.
+    """Run or resume the demo in a folder, and return its record, which is also stored there as `demo.json`.
 
-    Runs go side by side, each in a process with one torch thread, `workers` at once (by default one a core).
-    Every stage goes on where it stopped, and what is finished is not done again. `quick` is a toy length, and
-    `seeds` how many seeds of each of COMPARED are run, in place of SEEDS.
+    Runs are parallel processes with one torch thread each, `workers` at a time (default: one per core).
+    Finished stages are not repeated. `quick` runs a toy length. `seeds` replaces the number of seeds in SEEDS
+    for each method in COMPARED.
 
     Raises:
-        ValueError: If the folder holds a demo of another length.
-        RefusedError: If another process is at work in the folder.
+        ValueError: If the folder contains a demo of another length.
+        RefusedError: If another process is working in the folder.
     """
     with locked(folder):
         return _demo(folder, quick, seeds, workers, progress)
@@ -132,7 +132,7 @@ def _demo(
     first = Job(folder, "GRPO", 0, quick).recipe()
     presample_stage(first, _named("pre-sampling", progress))
     evaluate_stage(first, _named("evaluating base", progress), base_only=True)
-    # The longest runs first, so that no core waits for the last one.
+    # The longest runs start first, so that no core idles at the end.
     jobs = [Job(folder, name, seed, quick) for name in reversed(METHODS) for seed in range(counts[name])]
     progress("runs", 0, len(jobs))
     for done, _ in enumerate(run_jobs(_run, jobs, workers=workers, one_torch_thread=True), start=1):
@@ -142,7 +142,7 @@ def _demo(
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Base and methods, means and std over seeds; and the differences between methods."""
+    """Two tables: base and methods (mean and std over seeds), and the differences between methods."""
     results = from_json(DemoResults, result["results"])
     rows = [
         (name, str(len(values["Pass@1"].values)), *(_cell(values.get(column)) for column in COLUMNS))
@@ -164,7 +164,7 @@ def _cell(value: Column | None) -> str:
 
 
 def _run(job: Job) -> None:
-    """Train and evaluate, in a process of its own."""
+    """Train and evaluate one run in its own process."""
     recipe = job.recipe()
     train_stage(recipe, silent)
     if not Folders.of_recipe(recipe).evaluation.is_file():
@@ -176,13 +176,13 @@ def _named(words: str, progress: Progress) -> Progress:
 
 
 def _same_length(folder: Path, quick: bool) -> None:
-    """Refuse to mix a toy-length demo with a full one, whose stored stages would be taken for its own."""
+    """Refuse to mix a toy-length demo with a full one: their stored stages are not interchangeable."""
     path = folder / "length.json"
     if not path.is_file():
         write_json(path, {"quick": quick})
     stored = json.loads(path.read_text(encoding="utf-8"))
     if stored != {"quick": quick}:
-        raise argument_error("folder", str(folder), f"it holds a demo with {stored}; choose another folder")
+        raise argument_error("folder", str(folder), f"it has a demo with {stored}; choose another folder")
 
 
 def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Several methods by one recipe: trained one after the other, evaluated, and compared at every k.
+"""A comparison of several methods on one recipe: each is trained and evaluated, then compared at every k.
 
-This is the run at scale of `dph methods`: on a GPU with the recipe of a 1B model, on a CPU with a tiny one.
-What is finished is kept, and the same call goes on from there.
+Here is the large-scale run behind `dph methods`: a 1B model on a GPU, or a tiny model on a CPU. Finished
+stages are stored, and a repeated call resumes from them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,25 +23,25 @@ from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage
 
 COMPARED = ("GRPO", "Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL")
-"""Methods that are trained unless others are named; Dr. GRPO is GRPO whose advantage is not divided."""
+"""Methods trained by default. Dr. GRPO is GRPO with an undivided advantage."""
 KIND, PACKAGES = "full_scale.methods", ("torch", "transformers", "trl", "peft")
 _BASE = "base"
 
 
 @dataclass(frozen=True)
 class MethodRun:
-    """One training of the comparison."""
+    """One training run of the comparison."""
 
     method: str
     seed: int
     recipe: Recipe
 
     @classmethod
-    def by_recipe(cls, config: str, overrides: Sequence[str], method: str, seed: int) -> "MethodRun":
-        """The run of a method at a seed, by a recipe with overrides.
+    def at_seed(cls, config: str, overrides: Sequence[str], method: str, seed: int) -> "MethodRun":
+        """Build the run of one method at one seed from a recipe and its overrides.
 
         Raises:
-            ValueError: If the method is unknown, or an override decides the method, the seed or the name.
+            ValueError: If the method is unknown, or an override sets the method, the seed or the name.
         """
         for override in overrides:
             if override.partition("=")[0] in ("method.name", "seed", "name"):
@@ -64,22 +64,20 @@ def compare_methods(
     """Pre-sample, evaluate the base, then train and evaluate each method at each seed.
 
     Args:
-        config: A recipe's file, or the name of a packaged one.
-        overrides: KEY=VALUE changes to the recipe, for all methods alike.
-        methods: Names of methods, as recipes have them, and "Dr. GRPO".
-        seeds: Number of seeds of each method, from 0.
-        progress: Called with (stage, done, total) of each stage.
+        config: Path of a recipe, or the name of a packaged recipe.
+        overrides: KEY=VALUE changes to the recipe, applied to every method.
+        methods: Names of methods as recipes spell them, and "Dr. GRPO".
+        seeds: Number of seeds of each method, counted from 0.
+        progress: Called with (stage, done, total) during each stage.
 
     Returns:
         The record, as written to `methods.json` in the recipe's output folder.
 
     Raises:
-        ValueError: If a method or a key of the recipe is wrong.
-        RefusedError: If a stage cannot go on from what lies in the output folder.
+        ValueError: If a method or a key of the recipe is unknown.
+        RefusedError: If a stage cannot resume from the contents of the output folder.
     """
-    runs = [
-        MethodRun.by_recipe(config, overrides, method, seed) for seed in range(seeds) for method in methods
-    ]
+    runs = [MethodRun.at_seed(config, overrides, method, seed) for seed in range(seeds) for method in methods]
     first = runs[0].recipe
     presample_stage(first, progress)
     evaluate_stage(first, progress, base_only=True)
@@ -102,7 +100,7 @@ def compare_methods(
 
 
 def pass_tables(results: Mapping[str, Any]) -> list[Table]:
-    """Pass@k of the base and of each method, means over seeds: a table for each evaluated set."""
+    """One table per evaluated set: Pass@k of the base and of each method, averaged over seeds."""
     tables = []
     for name, rows in results["sets"].items():
         ks = [*rows[_BASE]["pass_at_k"]]
@@ -117,7 +115,7 @@ def pass_tables(results: Mapping[str, Any]) -> list[Table]:
 def _write(
     folder: Path, recipe: Recipe, base: Evaluation, evaluated: Mapping[str, Sequence[Evaluation]]
 ) -> dict[str, Any]:
-    """The record of what is finished so far, written whole."""
+    """Write and return the record of all runs finished so far."""
     by_method = {_BASE: [base], **evaluated}
     sets: dict[str, Any] = {}
     for name in base.sets:

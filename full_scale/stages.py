@@ -1,4 +1,4 @@
-"""The stages as an entry point calls them: what a recipe names is loaded, the stage is run, all is closed."""
+"""The pipeline stages as functions: each loads what its recipe names, runs the stage, and cleans up."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -28,25 +28,25 @@ from .tasks.loaders import load_task
 from .tasks.protocol import Task, repeated_prompts
 from .training.record import TrainingRecord
 
-# One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
+# One progress bar per stage is enough. TRL still reads a setting under a name that transformers deprecates.
 transformers.utils.logging.disable_progress_bar()
 warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 
 
 LONGEST_WAIT = timedelta(days=30)
-"""Processes with little to do wait for the one with most."""
+"""Timeout of a collective operation: idle processes wait this long for the busiest one."""
 
 
 Say = Callable[[Sequence[str]], None]
-"""Gets sentences that a user should know at the start of a stage."""
+"""A callback that receives the sentences a user should read at the start of a stage."""
 
 
 def unsaid(words: Sequence[str]) -> None:
-    """Say nothing."""
+    """Discard the sentences."""
 
 
 def count_stage(settings: CountSettings, path: Path, progress: Progress, say: Say = unsaid) -> Counted:
-    """Count a model's correct answers, as `count`."""
+    """Count a model's correct answers with `count`, in every process of the launch."""
     _processes()
     counted = count(settings, path, progress=progress, say=say)
     _take_leave()
@@ -54,7 +54,7 @@ def count_stage(settings: CountSettings, path: Path, progress: Progress, say: Sa
 
 
 def presample_stage(recipe: Recipe, progress: Progress, say: Say = unsaid) -> Presampling:
-    """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
+    """Pre-sample the recipe's initial model, or load the pre-sampling if it is finished."""
     _processes()
     with locked(Folders.of_recipe(recipe).presample), _task(recipe, say) as task:
         initial = _initial(recipe)
@@ -64,8 +64,8 @@ def presample_stage(recipe: Recipe, progress: Progress, say: Say = unsaid) -> Pr
 
 
 def train_stage(recipe: Recipe, progress: NotedProgress, say: Say = unsaid) -> TrainingRecord:
-    """Train by the recipe, on the pre-sampling that runs under its output share."""
-    from .training.train import train  # TRL's trainer, which the other stages do not need.
+    """Train by the recipe, starting from the pre-sampling that all runs in its output folder share."""
+    from .training.train import train  # Imports TRL, which the other stages do not need.
 
     end_with_launcher()
     with locked(Folders.of_recipe(recipe).run_folder), _task(recipe, say) as task:
@@ -79,7 +79,7 @@ def train_stage(recipe: Recipe, progress: NotedProgress, say: Say = unsaid) -> T
 def evaluate_stage(
     recipe: Recipe, progress: Progress, say: Say = unsaid, *, base_only: bool = False
 ) -> Evaluation:
-    """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
+    """Evaluate the initial model unless that is done, then the trained one; return the last evaluation."""
     processes, folders = _processes(), Folders.of_recipe(recipe)
     training = None if base_only else TrainingRecord.read(folders.training)
     if training is not None:
@@ -92,7 +92,7 @@ def evaluate_stage(
         if base_only:
             finished = evaluate(recipe, task, initial, folders=base, **shared)
         else:
-            # Of several runs that come to it at once, one evaluates the base for all.
+            # If several runs reach this line together, one of them evaluates the base for all.
             with locked(base.run_folder, wait=True):
                 processes.wait_for_everyone()
                 if not base.evaluation.is_file():
@@ -100,8 +100,8 @@ def evaluate_stage(
             trained = load_trained(recipe.model, folders.model, initial)
             if training is not None and trained.hashes.model != training.trained_hash:
                 raise RefusedError(
-                    f"{folders.model} does not hold the model that {folders.training} describes: its weights "
-                    "or its configuration changed after the training; put them back, or train again"
+                    f"{folders.model} does not contain the model that {folders.training} describes: its "
+                    "weights or configuration changed after the training; restore them, or train again"
                 )
             finished = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:
@@ -125,10 +125,10 @@ def transfer_stage(
     limit: int | None,
     metric: str,
 ) -> AnswerKernel:
-    """The kernel of the answers to a recipe's prompts, or of a model's to those of files, stored at `path`.
+    """Measure the kernel between answers to the prompts of a recipe or of files, and store it at `path`.
 
-    With a recipe `words` are KEY=VALUE, else the model and the files, the first of prompts to be trained.
-    Their correct answers are known, or, with a verifier, sampled and judged.
+    With a recipe, `words` are KEY=VALUE overrides. Otherwise they are a model and prompt files, the first of
+    which holds the training prompts. Correct answers come from the files, or are sampled and judged.
     """
     from .transfer.measure import measure_files, measure_sampled
 
@@ -144,7 +144,7 @@ def transfer_stage(
 
 
 def _of_files(verifier: str, model: str, prompts: str, *held_out: str) -> Recipe:
-    """A recipe of the prompts of files, for what needs no more than a model and a task."""
+    """Build a recipe for the prompts of files, for stages that need only a model and a task."""
     from .transfer.measure import HELD_OUT
 
     names = [HELD_OUT] + [f"{HELD_OUT} {number}" for number in range(2, len(held_out) + 1)]
@@ -176,11 +176,11 @@ def _task(recipe: Recipe, say: Say) -> Iterator[Task]:
 
 
 def _take_leave() -> None:
-    """A process that ends with the group alive may abort, and torchrun then ends the others."""
+    """Destroy the process group: exiting with a live one may abort, and torchrun then kills the others."""
     PartialState().destroy_process_group()
 
 
 def _processes() -> PartialState:
-    """Those of the launch, each with a device of its own."""
+    """Return the state of the launch's processes, each of which has its own device."""
     end_with_launcher()
     return PartialState(timeout=LONGEST_WAIT)

@@ -28,9 +28,7 @@ ROOMS = {
     "dph_theory/theorems": 49,
     "dph_theory/transfer": 21,
     "dph_theory/verification": 35,
-    "dph_cli.py": 1,
-    "full_scale": 116,
-    "full_scale/tasks/verifiers/pool.py": 6,
+    "full_scale": 27,
 }
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
 REWRITTEN = (

@@ -1,1 +1,1 @@
-"""Questions to a trainer as it runs: what does its loss minimise?"""
+"""Audits of an installed trainer: the divergence that its loss minimises."""

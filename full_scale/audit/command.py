@@ -1,4 +1,4 @@
-"""`dph audit trainer FILE`: what the installed TRL's own step does with the settings of a file."""
+"""`dph audit trainer FILE`: audit the installed TRL's own training step with the settings of a file."""
 
 import sys
 from importlib.metadata import version
@@ -9,7 +9,7 @@ import click
 from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 
-# Those of `dph_theory.audit.SAMPLES`, which would load torch to show the help.
+# Equal to `dph_theory.audit.SAMPLES`, whose import would load torch to show the help.
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 
 
@@ -25,12 +25,12 @@ SAMPLES = ("policy", "old_policy", "reference", "filtered")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
-@click.option("--json", "json_path", type=terminal.OutputFile(), help="File of the findings.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Output file of the findings.")
 def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) -> None:
     """Audit the installed TRL's GRPOTrainer with the GRPOConfig settings of a YAML file.
 
-    Its own advantages and loss run, on and off policy where a batch is used twice or another sampler draws
-    it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
+    TRL's own advantages and loss run, on-policy, and off-policy if a batch is used twice or another sampler
+    draws it. Names that only TRL's scripts read are listed; unknown names are an error.
     """
     if not Path(path).is_file():
         raise click.UsageError(f"there is no file {path}")
@@ -41,7 +41,7 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
 
     from .live_audit import audit_file
 
-    logging.disable_progress_bar()  # The models are tiny, and made here.
+    logging.disable_progress_bar()  # The models are tiny and built locally.
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     try:
         report, ignored = audit_file(Path(path), samples=samples, seed=seed)

@@ -1,8 +1,8 @@
-"""What the installed trainer does with a given configuration: its own advantages, and its own loss.
+"""Audit of the installed trainer's advantages and loss under a given configuration.
 
-A scripted model stands for the policy and the reference: it has the log-probabilities that an audit asks
-about. What runs is the trainer's own generate-and-score, on answers it is handed, and its own loss; whatever
-a subclass overrides of either runs with them, and nothing of it is re-stated.
+A scripted model replaces the policy and the reference, and returns the log-probabilities that an audit
+requires. The trainer's own generate-and-score runs on given answers, followed by its own loss. Overrides in a
+subclass run too; nothing is reimplemented.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,17 +50,17 @@ LOCAL_SETTINGS: Mapping[str, Any] = {
     "temperature": 1.0,
     "reward_weights": None,
 }
-"""What is set for this machine whatever the configuration says: none of it enters the loss of a batch."""
+"""Settings replaced in order to run on this machine; none of them enters the loss of a batch."""
 _WORDS = ("<pad>", "<eos>", "a", "b")
 
 
 @dataclass(frozen=True, repr=False)
 class TrainerReport(LossReport):
-    """What one step of a trainer is made of: the advantage's weight, the loss at first, and later.
+    """Audit of one step of a trainer: the advantage's weight, the loss, and the loss in later updates.
 
-    `advantage` is that of its generate-and-score; `loss` the audit of its loss on the samples asked for,
-    given advantages; `later` the same on samples of an old policy, or of another sampler, None where every
-    batch is used once and sampled by the policy itself. `notes` say what else changes the stationary policy.
+    `advantage` audits the trainer's generate-and-score. `loss` audits its loss on the given samples and
+    advantages. `later` does so on samples of an old policy or another sampler, or is None if each batch is
+    used once and sampled by the policy. `notes` list other settings that change the stationary policy.
     """
 
     advantage: AdvantageReport
@@ -70,12 +70,12 @@ class TrainerReport(LossReport):
 
     @property
     def verdict(self) -> str:  # type: ignore[override]
-        """All of it, one part after the other."""
+        """All findings in one paragraph."""
         later = [] if self.later is None else [self.later.verdict]
         return " ".join([self.loss.verdict, *later, f"Advantage: {self.advantage.verdict}", *self.notes])
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The findings of the loss, and later."""
+        """Findings of the loss, at first and in later updates."""
         later = [] if self.later is None else [(f"later, {k}", words) for k, words in self.later.rows()]
         return (*self.loss.rows(), *later)
 
@@ -83,32 +83,32 @@ class TrainerReport(LossReport):
 def audit_trainer(
     config: GRPOConfig, trainer: type[Any] = GRPOTrainer, *, samples: str = "policy", seed: int = 0
 ) -> TrainerReport:
-    """What a trainer's own step does with this configuration: advantages, loss, and the loss off policy.
+    """Audit a trainer's own step under this configuration: advantages, loss, and off-policy loss.
 
-    Raises ValueError for what is no GRPOTrainer, for one whose own sampling or training step stands where
-    answers are handed to it, and for settings whose loss needs more than the sampled tokens'
-    log-probabilities: an entropy bonus, an entropy quantile, the Liger kernel.
+    Raises ValueError for a class that is no GRPOTrainer, for a subclass that overrides sampling or the
+    training step, which the audit replaces, and for settings whose loss needs more than the log-probabilities
+    of sampled tokens: an entropy bonus, an entropy quantile, the Liger kernel.
     """
     if not issubclass(trainer, GRPOTrainer):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
-    settings["generation_batch_size"] = None  # A configuration has set its steps_per_generation by then.
+    settings["generation_batch_size"] = None  # steps_per_generation is set in the configuration by now.
     return audit_settings(settings, trainer, type(config), samples=samples, seed=seed)
 
 
 def audit_file(
     path: Path, *, samples: str = "policy", seed: int = 0
 ) -> tuple[TrainerReport, tuple[str, ...]]:
-    """The same of a YAML file of GRPOConfig's settings, and the names in it that TRL's scripts read besides.
+    """Audit the GRPOConfig settings in a YAML file; also return the names that only TRL's scripts read.
 
-    Raises ValueError for a file that holds no settings, or a name that none of TRL's arguments has.
+    Raises ValueError for a file without settings, or for a name that is no argument of TRL.
     """
     settings, ignored = _settings_of(path)
     return audit_settings(settings, samples=samples, seed=seed), ignored
 
 
 def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
-    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
+    """Build the loss of the installed TRL's own step from the settings in a YAML file, for checks and audits.
 
     Raises ValueError as `audit_file` does.
     """
@@ -117,7 +117,7 @@ def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
 
 
 def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The settings of GRPOConfig in a YAML file, and the other names that TRL's scripts know."""
+    """Read the GRPOConfig settings in a YAML file, and the other names that TRL's scripts know."""
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(document, dict):
         raise argument_error("config", str(path), "a YAML file of settings of GRPOConfig")
@@ -138,7 +138,7 @@ def audit_settings(
     samples: str = "policy",
     seed: int = 0,
 ) -> TrainerReport:
-    """The audit of a trainer with these settings; errors as `audit_trainer`."""
+    """Audit a trainer with these settings; errors as in `audit_trainer`."""
     built_trainer, vllm = build_trainer(settings, trainer, config), bool(settings.get("use_vllm"))
     loss, name = trainer_loss(built_trainer, vllm=vllm), f"{trainer.__name__} ({built_trainer.loss_type})"
     advantage, updates = trainer_advantage(built_trainer), objective_of(settings).updates or 1.0
@@ -155,29 +155,29 @@ NOT_RUN_HERE = (
     *("temperature", "top_p", "top_k", "min_p", "mask_truncated_completions", "reward_weights"),
     *(name for name in UNREAD if name not in ("delta", "off_policy_mask_threshold")),
 )
-"""TRL's settings that may change the stationary policy and do not enter the loss of the trainer here."""
+"""TRL settings that may change the stationary policy but do not enter the audited loss."""
 
 
 def _notes(trainer: GRPOTrainer, settings: Mapping[str, Any], updates: float) -> tuple[str, ...]:
     given, vllm = {name: settings.get(name) for name in NOT_RUN_HERE}, bool(settings.get("use_vllm"))
     unread = [f"{name}={value}" for name, value in given.items() if value not in (None, SETTINGS[name])]
-    notes = [f"Not run here, may change what the run selects: {', '.join(unread)}."] if unread else []
+    notes = [f"Not audited, but may change the stationary policy: {', '.join(unread)}."] if unread else []
     if updates > 1:
         batch = f"A batch is used for {updates:g} updates (on one process)"
-        notes.append(f"{batch}: old policy samples are those of the later ones.")
+        notes.append(f"{batch}: later updates use samples of an old policy.")
     if vllm:
         corrected = trainer.vllm_importance_sampling_correction
         words = f"corrected by {trainer.vllm_importance_sampling_mode}" if corrected else "not corrected"
-        notes.append(f"vLLM samples: where it differs from the policy, old policy samples are its, {words}.")
+        notes.append(f"vLLM samples the answers: off-policy if it differs from the policy, {words}.")
     if trainer.args.sync_ref_model:
         steps = f"every {trainer.args.ref_model_sync_steps} steps (sync_ref_model)"
-        notes.append(f"The reference follows the policy {steps}: no law of a fixed base holds.")
+        notes.append(f"The reference follows the policy {steps}: results for a fixed base do not apply.")
     return tuple(notes)
 
 
 RUN_HERE = ("_generate_and_score_completions", "compute_loss")
 NOT_RUN = ("_generate", "_generate_single_turn", "_prepare_inputs", "training_step", "_calculate_rewards")
-"""Parts of a step that an audit replaces, or passes by."""
+"""Parts of a step that an audit replaces or skips."""
 
 
 PLAIN = {
@@ -186,13 +186,13 @@ PLAIN = {
     "use_liger_kernel": False,
     "use_adaptive_entropy": False,
 }
-"""Settings of which no other value can be audited."""
+"""Settings for which only this value can be audited."""
 
 
 def _refuse(settings: Mapping[str, Any], trainer: type[GRPOTrainer]) -> None:
     for name, plain in PLAIN.items():
         if settings.get(name) not in (plain, None):
-            allowed = f"{plain}: only what the sampled tokens' log-probabilities decide can be audited"
+            allowed = f"{plain}: audits cover only log-probabilities of sampled tokens"
             raise argument_error(name, settings[name], allowed)
     if (beta := settings.get("beta")) is not None and not (isinstance(beta, (int, float)) and beta >= 0):
         raise argument_error("beta", beta, "a number, at least 0")
@@ -203,26 +203,26 @@ def _refuse(settings: Mapping[str, Any], trainer: type[GRPOTrainer]) -> None:
 
 
 class _Scripted(torch.nn.Module):
-    """A model that gives the tokens it is shown the log-probabilities that are written down for them."""
+    """A model that returns prescribed log-probabilities of the given tokens."""
 
     is_gradient_checkpointing = False
     log_probs = torch.zeros(0, 0)
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
-        """The log-probabilities of all but the first token."""
+        """Log-probabilities of all but the first token."""
         answers = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
         return SimpleNamespace(log_probs=answers, entropy=torch.zeros_like(answers), aux_loss=None)
 
 
 class _Script:
-    """A trainer whose answers, rewards and models are written down; `score` is its own generate-and-score."""
+    """A trainer with prescribed answers, rewards and models; `score` runs its own generate-and-score."""
 
     def __init__(self, trainer: Any, vllm: bool = False) -> None:
         self.trainer, self.vllm = trainer, vllm
         self.policy, self.reference = _Scripted().eval(), _Scripted()
 
     def score(self, mask: Tensor, sampler: Tensor, rewards: Sequence[float], group_size: int) -> Any:
-        """The inputs of the loss for answers of ones under this mask, which may have holes."""
+        """Inputs of the loss for answers of ones under this mask, which may have gaps."""
         trainer, rows = self.trainer, len(mask)
         lengths = [int(row.nonzero()[-1]) + 1 if row.any() else 1 for row in mask]
         ids = [[2] * length for length in lengths]
@@ -235,7 +235,7 @@ class _Script:
         trainer.reward_funcs, trainer.reward_weights = [lambda **_: list(rewards)], torch.ones(1)
         trainer.use_vllm, trainer.num_generations_eval = self.vllm, group_size
         usual = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)  # Lists of a sampler's log-probabilities are made tensors.
+        torch.set_default_dtype(torch.float64)  # The sampler's log-probabilities become tensors.
         try:
             scored = trainer._generate_and_score_completions([{"prompt": "a"} for _ in range(rows)])
         finally:
@@ -248,11 +248,11 @@ class _Script:
 
 
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:
-    """The trainer's own step as a loss of log-probabilities, in evaluation: no steps accumulate.
+    """Wrap the trainer's own step as a loss of log-probabilities, in evaluation mode without accumulation.
 
-    All rewards are equal when it scores, so that its own advantages are only what it adds to a
-    reward's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own scoring is the
-    same each time: it is asked once for what an audit asks of a batch many times.
+    Scoring uses equal rewards, so that the trainer's own advantages contain only its additions to the reward;
+    the given advantages are added to them. With vllm, `log_old` is the sampler's. TRL's own scoring is
+    deterministic, and therefore runs once per batch.
     """
     script, scored = _Script(trainer, vllm), dict[tuple[Any, ...], Any]()
     as_trl = type(trainer)._generate_and_score_completions is GRPOTrainer._generate_and_score_completions
@@ -267,7 +267,7 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
         inputs = {name: _widened(name, value, width) for name, value in scored[key].items()}
         own = inputs["advantages"].to(advantages.dtype)
         inputs["advantages"] = advantages[:, 0] + own if own.dim() == 1 else advantages + own
-        if not torch.equal(log_old, log_pi):  # Else the trainer's own rule: the policy itself.
+        if not torch.equal(log_old, log_pi):  # Otherwise the trainer uses the policy itself.
             inputs.setdefault("old_per_token_logps", log_old)
         script.policy.log_probs = log_pi
         total: Tensor = trainer.compute_loss(script.policy, inputs)
@@ -278,23 +278,23 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
 
 
 def _fingerprint(tensor: Tensor) -> tuple[Any, ...]:
-    """What decides whether two tensors are the same."""
+    """Key that is equal for equal tensors."""
     plain = tensor.detach().contiguous()
     return tensor.shape, tensor.dtype, plain.view(torch.uint8).numpy().tobytes()
 
 
 def _widened(name: str, value: Any, width: int) -> Any:
-    """A batch's tensor with as many tokens as the audit's, as beside a longer answer."""
+    """Pad a batch's tensor to the audit's number of tokens, as for a batch with a longer answer."""
     if not isinstance(value, Tensor) or value.dim() != 2 or name.startswith("prompt"):
         return value
     ratio = name == "importance_sampling_ratio"
     if ratio and value.shape[1] == 1:
-        return value  # Of the whole answer.
+        return value  # One ratio for the whole answer.
     return pad(value, (0, width - value.shape[1]), value=float(ratio or name == "tool_mask"))
 
 
 def trainer_advantage(trainer: GRPOTrainer) -> Callable[[Tensor], Tensor]:
-    """The trainer's own advantages of rewards (groups, G), for answers of one token."""
+    """Wrap the trainer's own advantages as a function of rewards (groups, G), for answers of one token."""
     script = _Script(trainer)
 
     def advantage(rewards: Tensor) -> Tensor:
@@ -313,7 +313,7 @@ def build_trainer(
     trainer: type[GRPOTrainer] = GRPOTrainer,
     config: type[GRPOConfig] = GRPOConfig,
 ) -> GRPOTrainer:
-    """The trainer with these settings, but for LOCAL_SETTINGS; errors as `audit_trainer`."""
+    """Build a trainer with these settings, except for LOCAL_SETTINGS; errors as in `audit_trainer`."""
     _refuse(settings, trainer)
     sizes = {"vocabulary": len(_WORDS), "hidden": 8, "layers": 2, "heads": 2, "intermediate_size": 16}
     size = int(settings.get("num_generations") or 8)

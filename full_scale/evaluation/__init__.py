@@ -1,1 +1,1 @@
-"""Evaluation: sampled and judged answers of a run and of its base, and what they amount to."""
+"""Evaluation: sampled and judged answers of a run and of its base, and the statistics computed from them."""

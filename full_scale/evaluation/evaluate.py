@@ -1,4 +1,4 @@
-"""The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
+"""The evaluation stage: a model's correct answers and styles, and their log-probabilities under the base."""
 
 import json
 from collections import Counter
@@ -40,19 +40,19 @@ from .record import (
 )
 
 TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
-"""Divergences whose token sums are stored for the rows of the rehearsal buffer."""
+"""Divergences whose sums over tokens are stored for each row of the rehearsal buffer."""
 
 
 @dataclass(frozen=True)
 class EvaluatedModel(AnsweringModel):
-    """A model that answers and is judged, and the initial model it is compared with."""
+    """A model that answers judged prompts, together with the initial model for comparison."""
 
     initial: LoadedModel
     together: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)
-    """By text, the prompts that share it, where several do: one prompt to the model."""
+    """Prompts grouped by text, for texts that several prompts share: the model sees them as one prompt."""
 
     def prompt_answers(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
-        """One greedy and `evaluate.samples` sampled answers to each prompt."""
+        """Draw one greedy answer and `evaluate.samples` sampled answers to each prompt, and judge them."""
         greedy = self.answers(examples, 1, seed, greedy=True)
         drawn = self.answers(examples, self.recipe.evaluate.samples, seed)
         groups = [[*answer, *samples] for answer, samples in zip(greedy, drawn, strict=True)]
@@ -78,7 +78,7 @@ class EvaluatedModel(AnsweringModel):
         ]
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
-        """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
+        """Compute log_ref, log_pi and the token sums of TOKEN_SUMS for each row of the rehearsal buffer."""
         values = self.log_probs([row.prompt_ids for row in rows], [row.completion_ids for row in rows])
         ref, pi = np.concatenate([row.ref_logps for row in rows]), np.concatenate(values).astype(np.float64)
         starts = np.cumsum([0, *map(len, values)])[:-1]
@@ -93,7 +93,7 @@ class EvaluatedModel(AnsweringModel):
     def _mean_verdicts(
         self, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
     ) -> list[tuple[float, ...] | None]:
-        """Each sample's mean verdict over the prompts of its text; None where it is the only one."""
+        """Average each sample's reward over the prompts of its text; None if only one prompt has it."""
         answers = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
         pairs = [(e, text) for prompt, text in answers for e in self.together.get(prompt, ())]
         scores = self.task.verifier([e for e, _ in pairs], [text for _, text in pairs]) if pairs else []
@@ -109,7 +109,7 @@ class EvaluatedModel(AnsweringModel):
     def _sequence_log_probs(
         self, model: Any, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
     ) -> list[list[float]]:
-        """The log-probability of every completion; equal ones of equal prompts go through the model once."""
+        """Log-probability of each completion; equal completions of equal prompts are computed once."""
         pairs = [
             [(tuple(prompt), completion.token_ids) for completion in group]
             for prompt, group in zip(self.prompts(examples), drawn, strict=True)
@@ -121,7 +121,7 @@ class EvaluatedModel(AnsweringModel):
 
 
 JOURNAL, DIGITS = "evaluation.jsonl", 8
-"""The digits of a log-probability that are stored: float32 holds no more."""
+"""Stored digits of a log-probability; float32 has no more."""
 REHEARSED, EXPLORED = "rehearsed", "explored"
 Sets = Mapping[str, Sequence[Prompt]]
 
@@ -143,16 +143,16 @@ def evaluate(
     folders: Folders | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
-    """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
+    """Evaluate a model and store the result as `folders.evaluation`; an interrupted evaluation is resumed.
 
-    Batches of prompts are shared out to the processes of a launch, and the first makes the record.
+    The processes of a launch share the batches of prompts; the first process writes the record.
 
-    `trained` is what lies in `folders.model`; with the folders of the base it is the initial model itself,
-    which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled answers, with
-    sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both at the
-    sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
-    `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
-    base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
+    Each prompt gets one greedy and `evaluate.samples` sampled answers, whose sequence log-probabilities
+    log_pi (under `trained`) and log_ref (under `initial`) are at the sampling temperature. Sets are those of
+    the task or of `evaluate.sets`, plus `rehearsed` (D_pef) and `explored` (D_exp) unless empty. `trained` is
+    the model in `folders.model`, or the initial model for the base, which is evaluated first. `progress` is
+    called with ("evaluate", prompts done, prompts). Raises ValueError for an unknown set, a
+    missing evaluation of the base, or a folder with another evaluation.
     """
     folders, processes = folders or Folders.of_recipe(recipe), PartialState()
     sets = evaluation_sets(recipe, task, presampling)
@@ -195,11 +195,11 @@ def evaluate(
 
 
 SHARED = ("initial_hash", "tokenizer_hash", "chat", "template", "stop_tokens", "verifier")
-"""Parts of an evaluation's identity that a run shares with its base."""
+"""Parts of an evaluation's identity that must agree between a run and its base."""
 
 
 def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) -> Mapping[str, EvaluatedSet]:
-    """The base's sets; ValueError if its answers come from another model, sampling, data or verifier."""
+    """Load the base's sets; ValueError if its answers used another model, sampling, data or verifier."""
     made_by = "dph evaluate --base --config ..."
     stored = build(Recipe, read_record(folders.evaluation, KIND, made_by)["config"], "")
     base = Evaluation.read(folders.evaluation, made_by)
@@ -215,13 +215,13 @@ def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) ->
     for name, own, other in [*pairs, *_common(identity, base.identity)]:
         if own != other:
             given, words = difference_of(own, other)
-            allowed = f"{words}, as of the base: or remove {folders.run_folder}, and run {made_by}"
+            allowed = f"{words}, as for the base; or remove {folders.run_folder}, and run {made_by}"
             raise argument_error(name, given, allowed)
     return base.sets
 
 
 def _common(own: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """The hashes of prompts and databases that two evaluations share, as (name, own, other)."""
+    """Yield the hashes of prompts and databases common to two evaluations, as (name, own, other)."""
     tables = [("databases", own["databases"], other.get("databases", {}))]
     tables += [
         (f"prompts of {name}", hashes, other.get("sets", {}).get(name, {}))
@@ -235,7 +235,7 @@ def _common(own: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[tuple[
 def _answer(
     answering: EvaluatedModel, sets: Sets, journal: SharedJournal, run: str, progress: Progress
 ) -> None:
-    """Answer this process's batches that no earlier start has; each has a seed of its own."""
+    """Answer the batches of this process that are not in the journal yet; each batch has its own seed."""
     recipe, total, before = answering.recipe, sum(map(len, sets.values())), 0
     size, report = recipe.sampling.batch_size, partial(progress, "evaluate")
     for name, examples in sets.items():
@@ -249,7 +249,7 @@ def _answer(
 
 
 def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
-    """The prompts of each text that several have."""
+    """Group prompts by text, for texts that several prompts share."""
     by_text: dict[str, list[Prompt]] = {}
     for example in examples:
         by_text.setdefault(example.prompt, []).append(example)
@@ -257,14 +257,14 @@ def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
 
 
 def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> Sets:
-    """The sets to evaluate on, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
+    """Sets to evaluate, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
     train = {example.id: example for example in task.train}
     available: dict[str, Sequence[Prompt]] = dict(task.evaluation)
     for name, ids in ((REHEARSED, presampling.pef), (EXPLORED, presampling.exp)):
         unknown = [key for key in ids if key not in train]
         if unknown:
             raise RefusedError(
-                f"the pre-sampling holds prompt {unknown[0]!r}, which the task {task.name!r} has not: "
+                f"the pre-sampling contains prompt {unknown[0]!r}, which the task {task.name!r} lacks: "
                 "run dph presample --config ... with another output folder"
             )
         if ids:

@@ -1,4 +1,4 @@
-"""What an evaluation holds, as `dph evaluate` stores it: answers by prompt, and what they amount to."""
+"""The record of an evaluation, as `dph evaluate` stores it: answers by prompt, and statistics of them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,34 +22,34 @@ KIND = "full_scale.evaluation"
 
 @dataclass(frozen=True, kw_only=True)
 class PromptAnswers:
-    """One greedy and several sampled answers to a prompt, judged; entries of tuples are the samples."""
+    """Judged answers to a prompt: one greedy and several sampled. Tuples have one entry per sample."""
 
     id: str
     question: str = ""
-    """The prompt's text, as a hash: prompts of several databases may share one."""
+    """Hash of the prompt's text, which several prompts share if they ask different databases."""
     greedy: int = 0
     """1 if the greedy answer is correct."""
     correct: tuple[int, ...]
     log_pi: tuple[float, ...] = ()
-    """Sequence log-probabilities at the sampling temperature, under the model."""
+    """Sequence log-probabilities under the evaluated model, at the sampling temperature."""
     log_ref: tuple[float, ...] = ()
-    """And under the initial one."""
+    """Sequence log-probabilities under the initial model, at the sampling temperature."""
     styles: tuple[str | None, ...] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     unfinished: int = 0
-    """How many of all answers were cut off."""
+    """Number of sampled answers that were cut off."""
     mean_correct: tuple[float, ...] | None = None
-    """The mean reward over all prompts of this text, where there are several."""
+    """Mean reward of each sample over all prompts of this text; None if only one prompt has the text."""
 
     @property
     def named_styles(self) -> Counter[str]:
-        """How many samples have each style that has a name."""
+        """Number of samples by style, for samples whose style has a name."""
         return Counter(style for style in self.styles if style is not None)
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over prompts; None where there is no prompt, or too few for a standard error."""
+    """A mean over prompts. The value is None without prompts; the standard error needs at least two."""
 
     value: float | None
     standard_error: float | None
@@ -57,14 +57,14 @@ class Mean:
 
 @dataclass(frozen=True)
 class Share(Mean):
-    """A mean over some of the prompts."""
+    """A mean over a subset of the prompts."""
 
     prompts: int
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A share by the greedy answers, and by whether any sample was correct."""
+    """Shares of solved prompts, by the greedy answer and by any correct sample."""
 
     greedy: Share
     samples: Share
@@ -72,7 +72,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Summary:
-    """What `full_scale.evaluation.summary` says of a set."""
+    """Statistics of a set, as computed by `full_scale.evaluation.summary`."""
 
     prompts: int
     greedy: Mean
@@ -86,12 +86,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class EvaluatedSet:
-    """A set of prompts."""
+    """The prompts of a set, with their statistics."""
 
     prompts: tuple[PromptAnswers, ...]
     summary: Summary
     match: tuple[str, ...] = ()
-    """By which execution match SQL answers were judged."""
+    """Execution matches by which SQL answers were judged."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class RehearsedRow:
 
 @dataclass(frozen=True)
 class ModelHash:
-    """Which weights were evaluated."""
+    """Hash of the evaluated weights."""
 
     hash: str
 
@@ -119,19 +119,19 @@ class Evaluation:
     model: ModelHash
     sets: Mapping[str, EvaluatedSet]
     initial: ModelHash
-    """The model of `log_ref`, at which training began."""
+    """The model behind `log_ref`, from which training started."""
     rehearsed: tuple[RehearsedRow, ...] = ()
     identity: Mapping[str, Any] = field(default_factory=dict)
-    """Hashes and settings that the answers and their scores depend on."""
+    """Hashes and settings on which the answers and their scores depend."""
 
     @classmethod
     def read(cls, path: Path, made_by: str = "dph evaluate --config ...") -> "Evaluation":
-        """The record in a file; RefusedError says which command writes it, ValueError what is wrong."""
+        """Read the record in a file. RefusedError names the command to run; ValueError names a defect."""
         return from_json(cls, read_record(path, KIND, made_by)["results"])
 
     @property
     def findings(self) -> list[str]:
-        """One sentence a set, from its numbers."""
+        """One sentence per set that states its statistics."""
         return [self._finding(name, entry.summary, entry.match) for name, entry in self.sets.items()]
 
     def _finding(self, name: str, numbers: Summary, match: Sequence[str]) -> str:
@@ -143,19 +143,19 @@ class Evaluation:
             words += f"; style entropy {_number_text(numbers.style_entropy)} nats"
         for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
-                # The interval of a proportion, whose error is not 0 where all agree.
+                # The interval of a proportion, whose error is not 0 if all prompts agree.
                 count = solved.samples.prompts
                 rate = Rate.of_counts(round(solved.samples.value * count), count)
                 words += f"; {kind} {rate.value:.3f} ({rate.correct} of {rate.n}, "
                 words += f"95% interval {rate.low:.3f} to {rate.high:.3f})"
         if failed := sum(numbers.outcomes.get(outcome, 0.0) for outcome in FAILED):
-            words += f"; the verifier failed on {failed:.1%} of the samples, which count as wrong"
+            words += f"; the verifier failed on {failed:.1%} of the samples, which count as incorrect"
         return words
 
 
 def _number_text(number: Mean) -> str:
     error = number.standard_error
-    # Equal values of all prompts show no error, which is not to say that there is none.
+    # The estimated error is 0 if all prompts have equal values, but the true error is not.
     return f"{number.value:.3f}" + (f" (se {error:.3f})" if error else "")
 
 
@@ -163,11 +163,11 @@ Prompts = Sequence[PromptAnswers]
 
 
 def summary(prompts: Prompts, ks: Sequence[int]) -> Summary:
-    """Means over prompts, each with the standard error of a mean over prompts.
+    """Compute means over prompts, with standard errors that treat prompts as independent.
 
-    greedy; pass_at_k for each k (unbiased, from every prompt's samples); style_entropy, in nats, of each
-    prompt's histogram over the samples whose style has a name (prompts without any left out); and over all
-    samples, the shares of styles and of outcomes. Source: chen2021codex for Pass@k.
+    The fields are greedy accuracy; unbiased Pass@k for each k; style_entropy, the mean entropy in nats of a
+    prompt's named styles (prompts without named styles are left out); and the shares of styles and of
+    outcomes over all samples. Source: chen2021codex for Pass@k.
     """
     if not prompts:
         raise argument_error("prompts", [], "at least one")
@@ -186,18 +186,18 @@ def summary(prompts: Prompts, ks: Sequence[int]) -> Summary:
 
 
 def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
-    """Retention and exploration, over the prompts that both hold.
+    """Compute retention and exploration over the prompts that both evaluations contain.
 
-    A prompt is solved greedily if the greedy answer is correct, and by sampling if any of the samples is.
-    Retention: of the prompts that the base solved, the share still solved; exploration: of the others, the
-    share now solved. A value is None where there is no such prompt. Chance alone moves prompts of low pass
-    rate either way, so that a model compared with new samples of its own does not reach 1 and 0.
+    A prompt is solved greedily if its greedy answer is correct, and by sampling if any sample is correct.
+    Retention is the share of the base's solved prompts that are still solved. Exploration is the share of the
+    other prompts that are now solved. Either is None without such prompts. Sampling noise alone flips prompts
+    of low pass rate, so that a model compared with its own new samples does not reach 1 and 0.
     """
     of_base = {entry.id: entry for entry in base}
     pairs = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
     if not pairs:
         raise argument_error(
-            "base", [entry.id for entry in base][:3], "prompts that the run's evaluation has too"
+            "base", [entry.id for entry in base][:3], "prompts that the run's evaluation also contains"
         )
     greedy = np.array([[bool(entry.greedy) for entry in pair] for pair in pairs])
     samples = np.array([[any(entry.correct) for entry in pair] for pair in pairs])
@@ -209,7 +209,7 @@ def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
 
 
 def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
-    """The mean and its standard error, s/sqrt(n); that of a single value is unknown."""
+    """The mean and its standard error s/sqrt(n), which is unknown for a single value."""
     estimate = mean_estimate(values)
     return Mean(estimate.value, estimate.standard_error if estimate.units > 1 else None)
 
@@ -220,7 +220,7 @@ def _share(solved: np.ndarray) -> Share:
 
 
 def entropy_of(counts: Counter[str]) -> float:
-    """Of a histogram, in nats."""
+    """Entropy of a histogram, in nats."""
     shares = np.array(list(counts.values()), dtype=float)
     return float(entropy(shares / shares.sum()))
 

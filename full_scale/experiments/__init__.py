@@ -1,1 +1,1 @@
-"""Experiments that hold the theory to real training; only the command line reads them."""
+"""Experiments that test the theory on real training runs; only the command line imports them."""

@@ -1,4 +1,4 @@
-"""Claims: numbers that theory puts into a band before the runs, beside what else they could be."""
+"""Claims: numbers that the theory puts in a band before the runs, each with a rival explanation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,32 +11,32 @@ from dph_theory.support.table import Table
 
 T = TypeVar("T")
 LEVEL = 0.9
-"""The confidence of the intervals over seeds."""
+"""Confidence level of the intervals over seeds."""
 ABOVE, BELOW, NEAR = (0, inf), (-inf, 0), (-0.05, 0.05)
 """Bands of differences."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about runs of one seed, as a number that is to lie in a band, and its rival explanation."""
+    """A statement about runs of one seed: a number that should lie in a band, and a rival explanation."""
 
     name: str
     theory: str
-    """The theorem or the earlier runs that it follows from."""
+    """The theorem or the earlier runs that imply the statement."""
     statement: str
     rival: str
     value: Callable[..., float]
-    """The number, from what a study gives of one seed; KeyError where a run that it needs is not finished."""
+    """Function from a seed's results to the number; KeyError if a required run is not finished."""
     band: tuple[float, float]
     identity: bool = False
-    """Whether the two sides turned out to be one training: it checks the code, and no training could miss."""
+    """True if both sides were found to be the same training: the claim checks the code and cannot fail."""
     of_courses: bool = False
-    """Whether its value takes whole courses of runs and not their ends."""
+    """True if the value uses whole courses of runs, and not only their final policies."""
 
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim's mean over seeds with its interval: held within the band, missed outside, else undecided."""
+    """Mean over seeds with its interval: `held` inside the band, `missed` outside, or `undecided`."""
 
     mean: float
     low: float
@@ -46,7 +46,7 @@ class ClaimVerdict:
 
 
 def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: Any) -> list[T]:
-    """The value of every seed of which all the runs that it needs are finished."""
+    """Compute the value for each seed whose required runs are all finished."""
     values = []
     for of_seed in by_seed.values():
         with suppress(KeyError):
@@ -55,8 +55,8 @@ def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: 
 
 
 def judge(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
-    """Judge a claim by the Student-t interval of its values, one for each seed and at least one."""
-    from dph_theory.intervals import mean_interval  # scipy, which declarations do not need.
+    """Judge a claim by the Student-t interval of its values, one per seed and at least one."""
+    from dph_theory.intervals import mean_interval  # Imports scipy, which declarations do not need.
 
     mean, low, high = map(float, mean_interval(values, confidence=LEVEL))
     least, most = claim.band
@@ -69,7 +69,7 @@ def judge(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
 
 
 def claim_table(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -> Table:
-    """All claims that were declared, whatever became of them; no rows before the first one is judged."""
+    """Table of all declared claims, judged or not; empty before the first claim is judged."""
     rows = []
     for claim in claims if verdicts else ():
         cells: tuple[Any, ...] = (None, "", "not run")
@@ -82,7 +82,7 @@ def claim_table(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -
 
 
 def claim_rows(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -> list[dict[str, Any]]:
-    """All claims for a record, each as it was judged, if it was."""
+    """All declared claims for a record, with their judgement if there is one."""
     return [
         {"name": claim.name, "theory": claim.theory, "says": claim.statement, "rival": claim.rival}
         | (as_json(asdict(verdicts[claim.name]), digits=5) if claim.name in verdicts else {})

@@ -1,4 +1,4 @@
-"""A run's settings, and its outcome: whether it matched the policy that was predicted before it."""
+"""A run's settings, and its outcome: the comparison with the policy that was predicted beforehand."""
 
 import hashlib
 import json
@@ -11,22 +11,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Settings:
-    """Fields that say what a run is; runs with equal fields are the same run, and have the same digest."""
+    """Fields that identify a run: runs with equal fields are the same run and have the same digest."""
 
     @cached_property
     def digest(self) -> str:
-        """Of the content: that of a run does not change when fields with defaults are added."""
+        """Hash of the non-default fields, which new fields with defaults do not change."""
         return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The fields that are not their defaults."""
+        """Fields whose values differ from their defaults."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {name: setting for name, (setting, default) in values.items() if setting != default}
 
 
 def annealed(beta: float, beta_from: float | None, progress: float) -> float:
-    """The coefficient when so much is done: beta (beta_from / beta)^(1 - 2 progress), and beta after half."""
+    """Annealed coefficient beta (beta_from / beta)^(1 - 2 progress), constant after half the run."""
     if beta_from is None:
         return beta
     return beta * float((beta_from / beta) ** max(1 - 2 * progress, 0.0))
@@ -34,17 +34,17 @@ def annealed(beta: float, beta_from: float | None, progress: float) -> float:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most by which a run that matches its prediction may miss it."""
+    """Largest deviations from its prediction at which a run still matches."""
 
     pass_rate: float
-    """Of the mean |V - predicted V|."""
+    """Largest mean |V - predicted V|."""
     kl: float
-    """Of the mean KL(run || predicted policy), in nats.
+    """Largest mean KL(run || predicted policy), in nats.
 
-    Chosen before any run was compared. By Pinsker's inequality run and prediction then give no set of
-    answers probabilities further apart than sqrt(kl/2), .1 (selection: .07); and it takes 1/kl answers, 50
-    (100), until they carry a nat of evidence that the run is another policy. Pass rate and nearest policy
-    alone let a run match whose valid answers have collapsed: P(first | valid) .99 for .90 are .07 nats.
+    These bounds were chosen before any run was compared. By Pinsker's inequality the probabilities of any set
+    of answers then differ by at most sqrt(kl/2) = .1 (selection: .07), and it takes 1/kl = 50 (100) answers
+    to collect one nat of evidence for another policy. Pass rate and nearest policy alone would accept a run
+    whose correct answers have collapsed: P(first | valid) of .99 instead of .90 costs .07 nats.
     """
 
 
@@ -53,21 +53,21 @@ SELECTION_TASKS = ("selection-2", "selection-3")
 
 
 def bars_of(task: str) -> Bounds:
-    """Those of a task."""
+    """Bounds that apply to a task."""
     return SELECTION_BARS if task in SELECTION_TASKS else BARS
 
 
 SAME_DISTANCE = 1e-6
-"""Nats by which distances must differ to distinguish two predictions: on some tasks two of them coincide."""
+"""Smallest difference in nats that distinguishes two predictions, because some coincide on some tasks."""
 
 
 def mean_gap(measured: Sequence[float], predicted: Sequence[float]) -> float:
-    """The mean over rows of |V - predicted V|."""
+    """Mean over rows of |V - predicted V|."""
     return fmean(abs(rate - expected) for rate, expected in zip(measured, predicted, strict=True))
 
 
 def misses(policy: str, distances: Mapping[str, float], gap: float, bars: Bounds = BARS) -> tuple[str, ...]:
-    """What an end misses of its prediction: policy (a rival is nearer), pass rate, answers (their bars)."""
+    """List the missed parts of a prediction: policy (a rival is nearer), pass rate, answers (by bounds)."""
     missed = {
         "policy": distances[policy] > min(distances.values()) + SAME_DISTANCE,
         "pass rate": gap > bars.pass_rate,
@@ -77,25 +77,25 @@ def misses(policy: str, distances: Mapping[str, float], gap: float, bars: Bounds
 
 
 class Outcome:
-    """A finished run of any kind beside its prediction: the one definition of a match."""
+    """A finished run of any kind with its prediction, and the only definition of a match."""
 
     run: Any
     course: tuple[Any, ...]
     distances: Any
-    """KL(run || policy) of each stationary policy that it might have had, by name."""
+    """KL(run || policy) for each candidate stationary policy, by name."""
     own: Any
-    """The name of its own; None where theory says nothing of its end."""
+    """Name of the predicted policy; None if the theory predicts none."""
     gap: Any
-    """The mean |V - its predicted V|."""
+    """Mean |V - predicted V|."""
 
     @property
     def last(self) -> Any:
-        """The end of the run."""
+        """Measurements at the end of the run."""
         return self.course[-1]
 
     @property
     def nearest(self) -> str | None:
-        """The stationary policy nearest, its own if that is as near; None where none was predicted."""
+        """Nearest stationary policy, where the predicted one wins ties; None without a prediction."""
         if self.own is None:
             return None
         least = min(self.distances.values()) + SAME_DISTANCE
@@ -103,19 +103,19 @@ class Outcome:
 
     @property
     def kl_to_prediction(self) -> float | None:
-        """The distance to the run's own prediction."""
+        """KL(run || predicted policy), in nats."""
         return None if self.own is None else self.distances[self.own]
 
     @property
     def misses(self) -> tuple[str, ...]:
-        """What of its prediction it misses, by the bars of its task; nothing where there is none."""
+        """Parts of the prediction that the run misses, by its task's bounds; empty without a prediction."""
         if self.own is None:
             return ()
         return misses(self.own, self.distances, self.gap or 0.0, bars_of(self.run.task))
 
     @property
     def verdict(self) -> str:
-        """matched, what was missed, or that nothing was predicted."""
+        """Match or missed parts of the prediction, or "no prediction"."""
         if self.own is None:
             return "no prediction"
         return f"missed: {' and '.join(self.misses)}" if self.misses else "matched"

@@ -1,22 +1,22 @@
-"""One runner of experiments: predict, run what is missing, judge, store, report.
+"""The runner of experiments: predict, run the missing trainings, judge, store, report.
 
 An experiment of the record is declared as a `Study` in a light module: one that imports neither torch nor
-transformers nor TRL, so that `dph experiment --list` answers at once. Trainings live in modules of their own,
-which a `Step` names as "module:function" and only worker processes import. To add an experiment:
+transformers nor TRL, so that `dph experiment --list` responds at once. Trainings live in other modules, which
+a `Step` names as "module:function" and only worker processes import. To add an experiment:
 
 1. Write its settings as a frozen dataclass, a `Settings` with the fields `experiment` and `seed` and a
-   property `id`, and two functions that return them: all that are declared, and a quick few.
-2. Write its predictions as `Claim`s, each with a rival, a value of one seed's runs, and a band. The runner
-   stores them before the first run starts, and a report shows all of them, whatever became of them.
-3. Write a function that makes one run, and returns the measurements along its course as a dataclass. What
-   else is to be computed before a run (a forecast) or after it (an explanation) is a function too.
-4. Write `steps(store, runs, options)`, a generator of `Step`s: rows of a kind, and by name the arguments that
-   make them. A step is finished before the next one is asked for, so that a later one may read the rows of
-   an earlier one. Steps before that of kind RUN are predictions.
+   property `id`, and two functions that return runs: all declared ones, and a quick few.
+2. Write its predictions as `Claim`s, each with a rival, a value computed from one seed's runs, and a band.
+   The runner stores them before the first run starts, and a report shows them all, whatever the outcome.
+3. Write a function that makes one run, and returns the measurements along its course as a dataclass. Other
+   computations before a run (a forecast) or after it (an explanation) are functions too.
+4. Write `steps(store, runs, options)`, a generator of `Step`s: rows of a kind, and for each name the
+   arguments that make the row. A step is finished before the next one is requested, so that later steps may
+   read its rows. Steps before that of kind RUN are predictions.
 5. Write `report(store, runs, options)`: tables, sentences, and the numbers of the record that figures read.
 
-Then put the `Study` into STUDIES, and give it a command in `full_scale.cli`. Rows are kept in a journal below
-the folder of the runs, each as it is made: a stopped command goes on from there.
+Then add the `Study` to STUDIES, and a command to `full_scale.cli`. Rows are stored in a journal in the folder
+of the runs as soon as they are made, from which an interrupted command resumes.
 """
 
 import json
@@ -40,15 +40,15 @@ from dph_theory.support.table import Table
 from .claims import Claim
 
 CLAIM, RUN = "claim", "run"
-"""The kinds of rows that every study has: its predictions in words, and its runs."""
+"""Kinds of rows that every study has: predictions in words, and runs."""
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 STUDIES = {"small-llama": "small_llama.study", "pretrained": "pretrained.study", "sql": "sql.study"}
-"""By the name of its command the module here whose STUDY it is."""
+"""Module in this package that defines the STUDY of each command."""
 
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """What a command is to run and to write, as `dph experiment NAME --help` says; `model` is "" if none."""
+    """Options of `dph experiment NAME`, as its help describes them; `model` is empty if it has none."""
 
     folder: Path
     quick: bool = False
@@ -65,22 +65,22 @@ class StudyOptions:
 
 @dataclass(frozen=True)
 class Step:
-    """Rows of a kind, made by a function "module:function" from the arguments that stand by each name."""
+    """Rows of a kind, made by the function "module:function" from the arguments given for each name."""
 
     kind: str
     function: str
     jobs: Mapping[str, tuple[Any, ...]]
     side_by_side: bool = False
-    """Whether several workers may make them."""
+    """True if several workers may make the rows."""
     anew: bool = False
-    """Whether rows that are there are made again."""
+    """True if existing rows are made again."""
 
 
 class RunStore:
-    """Rows in a journal, by their kind and the name of the job that made them.
+    """Rows in a journal, by kind and by the name of the job that made them.
 
-    What comes before a run (a prediction, an expected-gradient run) is a row of its own, made before the
-    run is. `bases` is the folder of the models that runs start from. Without an identity rows are only read.
+    A computation before a run (a prediction, an expected-gradient run) has its own row, written before the
+    run starts. `bases` is the folder of the initial models. Without an identity the store is read-only.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any] | None) -> None:
@@ -88,24 +88,24 @@ class RunStore:
         self.journal = Journal(folder / "journal.jsonl", identity)
 
     def write(self, kind: str, name: str, row: Any) -> None:
-        """Write a row down, on the disk before this returns; it replaces one of the same name."""
+        """Write a row to the disk before returning; it replaces a row of the same name."""
         self.journal[_key(kind, name)] = row
 
     def read(self, kind: str, row_type: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """The rows of a kind by name: those of `names`, or all; a list is a tuple of that type."""
+        """Read the rows of a kind, by default all; a stored list becomes a tuple of `row_type`."""
         if names is None:
             names = [key.partition("/")[2] for key in self.journal if key.startswith(_key(kind, ""))]
         keys = {name: _key(kind, name) for name in names}
         return {name: _as(row_type, self.journal[key]) for name, key in keys.items() if key in self.journal}
 
     def missing(self, kind: str, names: Iterable[str]) -> list[str]:
-        """The names that have no such row yet, in order, each once."""
+        """Names without a row of this kind, in order and without repeats."""
         return [name for name in dict.fromkeys(names) if _key(kind, name) not in self.journal]
 
     def fill(self, steps: Iterable[Step], workers: int = 1, progress: Progress = silent) -> None:
-        """Make the rows of steps that are not there; `progress` gets (kind, done, jobs)."""
+        """Make the missing rows of steps; `progress` is called with (kind, done, jobs)."""
         for step in steps:
-            # One experiment makes several kinds of rows: what their workers import is imported once.
+            # Several kinds of rows share one import of their workers' modules.
             needed = step.anew or self.missing(step.kind, step.jobs)
             fill(
                 self.journal,
@@ -119,9 +119,9 @@ class RunStore:
             )
 
     def pack(self, path: Path, *, without: str | None = None) -> None:
-        """Write the rows but those of a kind, compressed, a line each, as `adopt` reads them.
+        """Write the rows, except those of one kind, as compressed lines that `adopt` reads.
 
-        Six digits, but for a row's run, whose id is its content.
+        Numbers are rounded to six digits, except in a row's run, whose id is a hash of its content.
         """
         rows = [(*key.split("/", 1), row) for key, row in self.journal.items()]
         lines = [
@@ -132,7 +132,7 @@ class RunStore:
         write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
 
     def adopt(self, packed: Path) -> None:
-        """Add the rows of a file that `pack` wrote, but for those that are here already."""
+        """Add the rows of a file written by `pack`, except for existing rows."""
         try:
             lines = [json.loads(line) for line in lzma.decompress(packed.read_bytes()).splitlines()]
             rows = {_key(line["what"], line["name"]): line["row"] for line in lines}
@@ -145,7 +145,7 @@ class RunStore:
 
 @dataclass(frozen=True)
 class StudyReport:
-    """What a command prints; and its config and results for the record, computed when that is written."""
+    """Printed output of a command; `numbers` computes config and results only if a record is written."""
 
     tables: Sequence[Table]
     sentences: Sequence[str]
@@ -154,26 +154,26 @@ class StudyReport:
 
 @dataclass(frozen=True)
 class Study:
-    """Experiments that share settings, a store and a report; the module says how to declare one."""
+    """Experiments that share settings, a store and a report, declared as the module describes."""
 
     name: str
-    """Of its command, and of the folder of its rows."""
+    """Name of the command, and of the folder of rows."""
     kind: str
-    """Of its record."""
+    """Kind of the record."""
     questions: Mapping[str, str]
-    """What each experiment asks, by name."""
+    """The question that each experiment answers, by name."""
     declared: Callable[[], Sequence[Any]]
     quick: Callable[[], Sequence[Any]]
     steps: Callable[[RunStore, Sequence[Any], StudyOptions], Iterator[Step]]
     report: Callable[[RunStore, Sequence[Any], StudyOptions], StudyReport]
     identity: Callable[[StudyOptions], Mapping[str, Any]]
-    """What all rows depend on."""
+    """Settings on which all rows depend."""
     claims: Sequence[Claim] = ()
     left_out: str | None = None
-    """A kind of rows that --pack leaves out, since they are computed again at no cost."""
+    """Kind of rows that --pack omits because they are cheap to recompute."""
 
     def runs(self, only: str | None = None, seeds: int | None = None) -> list[Any]:
-        """The runs of all experiments or of one, with at most so many seeds; ValueError for another name."""
+        """Runs of all experiments or of one, with at most this many seeds; ValueError for an unknown name."""
         if only is not None:
             choice("only", only, self.questions)
         runs = [run for run in self.declared() if only in (None, run.experiment)]
@@ -182,7 +182,7 @@ class Study:
 
 
 def run_study(study: Study, options: StudyOptions, progress: Progress = silent) -> StudyReport:
-    """Run what is declared and not finished, unless it is to be listed, and report what came of it."""
+    """Run the declared runs that are not finished, unless they are only listed, and report the results."""
     runs = study.quick() if options.quick else study.runs(options.only, options.seeds)
     reads_only = options.listed and options.packed is None
     store = RunStore(options.folder / study.name, None if reads_only else study.identity(options))
@@ -209,13 +209,13 @@ def run_study(study: Study, options: StudyOptions, progress: Progress = silent) 
 
 
 def study_named(name: str) -> Study:
-    """The study of that command."""
+    """Import the study of this command."""
     study: Study = import_module(f"{__package__}.{STUDIES[name]}").STUDY
     return study
 
 
 def list_studies(folder: Path) -> Table:
-    """All experiments that are declared, and how many of their runs are finished in the folder."""
+    """Table of all declared experiments, with the number of their runs finished in the folder."""
     rows = []
     for study in map(study_named, STUDIES):
         store = RunStore(folder / study.name, None)
@@ -224,7 +224,7 @@ def list_studies(folder: Path) -> Table:
 
 
 def _done(study: Study, runs: Sequence[Any], store: RunStore) -> list[tuple[str, str, str]]:
-    """Each experiment of these runs, its question, and how many of its runs are done."""
+    """For each experiment of these runs: its name, its question, and how many of its runs are finished."""
     missing = {*store.missing(RUN, [run.id for run in runs])}
     declared = Counter(run.experiment for run in runs)
     done = Counter(run.experiment for run in runs if run.id not in missing)
@@ -236,7 +236,7 @@ def _key(kind: str, name: str) -> str:
 
 
 def _quietly(function: str, job: tuple[Any, ...]) -> Any:
-    """No progress bars and notes of transformers: runs are short and many."""
+    """Call a function without transformers' progress bars and notes: runs are short and many."""
     import transformers
 
     transformers.logging.set_verbosity_error()

@@ -1,1 +1,1 @@
-"""Models: loading, sampling, log-probabilities, adapters, and the hashes that identify weights."""
+"""Models: loading, sampling, log-probabilities, adapters, and hashes that identify weights."""

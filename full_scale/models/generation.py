@@ -1,4 +1,4 @@
-"""Completions drawn from a model, the same for the same seed; by transformers, or by vLLM if asked for."""
+"""Completions sampled from a model by transformers or vLLM, reproducible for a given seed."""
 
 import hashlib
 import importlib
@@ -25,9 +25,9 @@ from ..tasks.protocol import Prompt, Task
 from .load import LoadedModel, load_tokenizer, source, stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What torchrun lets its processes know of one another."""
+"""Environment variables by which torchrun informs its processes about one another."""
 DRAWN = ("temperature", "top_p", "top_k", "min_p")
-"""Settings of sampling that a greedy answer has none of."""
+"""Sampling settings that do not apply to greedy answers."""
 
 
 def draw(
@@ -40,11 +40,11 @@ def draw(
     *,
     greedy: bool,
 ) -> list[list[int]]:
-    """Token ids of n completions of each prompt, n rows a prompt, by an engine on the model's own folder.
+    """Sample n completions of each prompt with vLLM, from the model's own folder; n rows per prompt.
 
-    The engine samples what lies in the folder that the model was loaded from: weights changed since, and
-    adapters, are not seen, so the latter are refused. It sleeps between two calls, without memory on the
-    device. ValueError says so, and if vllm is not installed.
+    vLLM samples the weights in the folder from which the model was loaded. Later changes of the weights have
+    no effect, and adapters are refused. Between calls the engine sleeps without device memory. Raises
+    ValueError for adapters, or if vllm is not installed.
     """
     if hasattr(model, "peft_config"):
         raise argument_error(
@@ -54,7 +54,7 @@ def draw(
     if spread > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise argument_error("sampling.vllm_tensor_parallel", spread, "1 where each process has an engine")
     drawing = {"temperature": 0.0} if greedy else {name: getattr(sampling, name) for name in DRAWN}
-    # One stream of random numbers a prompt; vLLM gives a prompt's i-th completion that of seed + i.
+    # One random stream per prompt: vLLM seeds a prompt's i-th completion with seed + i.
     seeds = np.random.SeedSequence(seed).generate_state(len(prompts))
     parameters = [
         _vllm().SamplingParams(
@@ -80,7 +80,7 @@ def draw(
 
 @lru_cache(maxsize=1)
 def _engine(path: str, dtype: str, memory: float, length: int | None, spread: int) -> Any:
-    """One engine stays loaded, asleep."""
+    """Return the cached vLLM engine, or start one."""
     with _alone(all_devices=spread > 1):
         engine = _vllm().LLM(
             model=path,
@@ -98,11 +98,10 @@ def _engine(path: str, dtype: str, memory: float, length: int | None, spread: in
 
 @contextmanager
 def _alone(*, all_devices: bool) -> Iterator[None]:
-    """The environment of a process that was launched by itself, and sees one GPU, its own, or `all_devices`.
+    """Set the environment of a stand-alone process that sees only its own GPU, or `all_devices`.
 
-    The engine runs in a process started within. There it would take a launch for parts of one engine, and
-    every one the first GPU; so each process of a launch has a whole engine, and data parallelism is the
-    sharing out of prompts.
+    The engine runs in a child process, which would otherwise read the launch as parts of one engine and use
+    the first GPU. Here each process of a launch has a whole engine; processes share out the prompts.
     """
     environment = dict(os.environ)
     named = environment.get("CUDA_VISIBLE_DEVICES", "")
@@ -128,7 +127,7 @@ def _vllm() -> Any:
 
 @dataclass(frozen=True)
 class Completion:
-    """One sampled answer; `token_ids` run up to and including the end token where it was reached."""
+    """A sampled answer. `token_ids` includes the end token if it was generated."""
 
     text: str
     token_ids: tuple[int, ...]
@@ -136,9 +135,10 @@ class Completion:
 
 
 def prompt_of(example: Prompt, task: Task, chat: bool) -> str | list[dict[str, str]]:
-    """An example's prompt as TRL takes it: the text itself, or messages for the chat template.
+    """Format an example's prompt as TRL does: a text, or messages for the chat template.
 
-    The task's system message goes before a conversation that has none. ValueError for one without a template.
+    The task's system message precedes a conversation without one. ValueError for a conversation without
+    template.
     """
     if example.turns and not chat:
         raise argument_error("model.chat", chat, f"true: the prompt of {example.id!r} is a conversation")
@@ -153,7 +153,7 @@ def prompt_of(example: Prompt, task: Task, chat: bool) -> str | list[dict[str, s
 def prompt_tokens(
     tokenizer: Any, task: Task, examples: Sequence[Prompt], config: ModelConfig
 ) -> list[list[int]]:
-    """The token ids of the examples' prompts to a model, made as TRL makes them."""
+    """Token ids of the examples' prompts, formatted as TRL does."""
     prompts = [prompt_of(example, task, config.chat) for example in examples]
     if not config.chat:
         return [list(tokenizer(prompt)["input_ids"]) for prompt in prompts]
@@ -164,14 +164,14 @@ def prompt_tokens(
 def given_to(
     initial: LoadedModel, task: Task, examples: Sequence[Prompt], recipe: Recipe
 ) -> tuple[list[list[int]], int | None, int]:
-    """The tokens of prompts, the context that the model declares, and the most of an answer."""
+    """Token ids of the prompts, the context length that the model declares, and the longest answer."""
     tokens = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
     context = getattr(initial.model.config, "max_position_embeddings", None)
     return tokens, context, recipe.sampling.max_new_tokens
 
 
 def check_room(name: str, prompts: Sequence[Sequence[int]], context: int | None, new: int) -> None:
-    """ValueError, with a count, if a set has prompts that leave no room for an answer of `new` tokens."""
+    """Raise ValueError, with a count, if prompts leave no room for an answer of `new` tokens."""
     lengths = [len(prompt) for prompt in prompts]
     room = max(lengths, default=0) if context is None else context - new
     over = sum(length > room for length in lengths)
@@ -185,9 +185,10 @@ def check_room(name: str, prompts: Sequence[Sequence[int]], context: int | None,
 
 
 def with_room(recipe: Recipe, task: Task, *, local: bool = False) -> tuple[Task, list[str]]:
-    """The task without the prompts that `check_room` refuses, and of each set how many these were.
+    """Remove the prompts that `check_room` refuses if `task.filter_overlong_prompts` is set.
 
-    As it is, unless `task.filter_overlong_prompts` asks for it. ValueError where of a set none is left.
+    Returns the task and one sentence per set on the removed prompts. Raises ValueError if a set becomes
+    empty.
     """
     where = {**source(recipe.model.path), "local_files_only": local, "trust_remote_code": False}
     context = None
@@ -218,12 +219,12 @@ def sample(
     *,
     greedy: bool = False,
 ) -> list[list[Completion]]:
-    """Draw n completions of each prompt (token ids) at the sampling temperature, or one greedy one.
+    """Draw n completions of each prompt (token ids) at the sampling temperature, or one greedy completion.
 
-    A function of the arguments alone: neither the caller's random state nor the model's own generation
-    settings (a top-k, a repetition penalty) take part, but for the tokens that it declares as ends; the
-    random state is left as it was. Rows are generated `batch_size` at a time. ValueError for an empty prompt,
-    n < 1, more than one greedy.
+    The result depends on the arguments alone: the caller's random state is neither used nor changed, and the
+    model's own generation settings (a top-k, a repetition penalty) are ignored, except for its end tokens.
+    Rows are generated `batch_size` at a time. Raises ValueError for an empty prompt, n < 1, or n > 1 if
+    greedy.
     """
     if n < 1 or (greedy and n > 1):
         raise argument_error("n", n, "at least 1, and 1 if greedy")
@@ -246,7 +247,7 @@ def _generate(
     seed: int,
     greedy: bool,
 ) -> Iterator[list[int]]:
-    # A min_p of 0 keeps every token; none spares the pass over the vocabulary.
+    # A min_p of 0 has no effect; None saves a pass over the vocabulary.
     drawn = {name: getattr(sampling, name) for name in DRAWN} | {"min_p": sampling.min_p or None}
     settings = GenerationConfig(
         do_sample=not greedy,
@@ -265,9 +266,9 @@ def _generate(
 
 
 def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Keys and values of all but the last token of each row's prompt; of equal prompts computed once.
+    """Compute keys and values of all but the last prompt token of each row, once per distinct prompt.
 
-    Nothing where no prompt occurs twice, where one is too short, or for a cache that cannot be repeated.
+    Returns nothing if no prompt repeats, a prompt is too short, or the cache cannot be repeated.
     """
     different = list(dict.fromkeys(map(tuple, rows)))
     if len(different) == len(rows) or min(map(len, different)) < 2:
@@ -276,7 +277,7 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
     ids, mask = ids[:, :-1], mask[:, :-1]
     places = (mask.cumsum(-1) - 1).clamp(min=0)
     given = {"attention_mask": mask, "position_ids": places, "use_cache": True, "logits_to_keep": 1}
-    # transformers 5.23 has another name for it than 5.24.
+    # transformers 5.23 and 5.24 name this attribute differently.
     name = "cache" if "cache" in signature(type(model).forward).parameters else "past_key_values"
     cache = getattr(model(input_ids=ids, **given), name)
     if type(cache) is not DynamicCache:
@@ -289,7 +290,7 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
 def padded(
     rows: Sequence[Sequence[int]], side: str, device: Any
 ) -> tuple[Int[Tensor, "rows tokens"], Int[Tensor, "rows tokens"]]:
-    """Ragged token ids as one tensor, and its mask; what stands at padding does not matter and is 0."""
+    """Pad ragged token ids to one tensor, with its mask; the padding value 0 has no effect."""
     ids = [torch.tensor(row, dtype=torch.long) for row in rows]
     ones = [torch.ones_like(row) for row in ids]
     tokens, mask = (pad_sequence(part, batch_first=True, padding_side=side) for part in (ids, ones))
@@ -304,7 +305,7 @@ def _completion(tokenizer: Any, row: Sequence[int], ends: Sequence[int]) -> Comp
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Without gradient, dropout and checkpointing; the model's mode is put back."""
+    """Disable gradients, dropout and checkpointing, and restore the model's mode afterwards."""
     training = model.training
     model.eval()
     try:
@@ -316,7 +317,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 @contextmanager
 def _settings(model: Any, settings: GenerationConfig) -> Iterator[None]:
-    """These generation settings in place of the model's own, which would fill in whatever is left open."""
+    """Replace the model's own generation settings, which would fill in unspecified values."""
     own, model.generation_config = model.generation_config, settings
     try:
         yield
@@ -326,13 +327,13 @@ def _settings(model: Any, settings: GenerationConfig) -> Iterator[None]:
 
 @contextmanager
 def _seeded(model: Any, seed: int, batch: int) -> Iterator[None]:
-    """A random state that depends on the seed and the batch alone."""
+    """Set a random state that depends only on the seed and the batch."""
     with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
         torch.manual_seed(derived_seed(seed, batch))
         yield
 
 
 def derived_seed(seed: int, *path: int | str) -> int:
-    """The seed of a piece of a computation, named by numbers and words; other names, independent seeds."""
+    """Derive the seed of a named part of a computation; different names give independent seeds."""
     digest = hashlib.sha256(json.dumps([seed, *path]).encode()).digest()
     return int.from_bytes(digest[:7])

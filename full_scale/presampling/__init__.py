@@ -1,1 +1,1 @@
-"""Pre-sampling: roll out the initial model, split its prompts, keep its correct answers for rehearsal."""
+"""Pre-sampling: roll out the initial model, split its prompts, store its correct answers for rehearsal."""

@@ -1,4 +1,4 @@
-"""Which prompts are pinned to the base: a few, none of them explored, for what resembles them."""
+"""Selection of anchors: a few prompts whose base answers are rehearsed, to limit drift on similar ones."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from ..tasks.protocol import Task
 
 
 def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str]:
-    """The ids of the prompts that `presample.anchors` asks for: by lot, or by the kernel of `dph transfer`.
+    """Choose the ids of the `presample.anchors` prompts at random, or by the kernel of `dph transfer`.
 
-    By the kernel those that explain the most of it. ValueError for as many as there are prompts, for a kernel
-    of another model, and for one that holds too few of the prompts.
+    A kernel selects the prompts that explain most of it. Raises ValueError for as many anchors as prompts, a
+    kernel of another model, or a kernel with too few of the prompts.
     """
     count, file = recipe.presample.anchors, recipe.presample.kernel
     names = [example.id for example in task.train]
@@ -39,6 +39,6 @@ def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str
         raise argument_error(
             "presample.kernel",
             file,
-            f"one that holds {count} of the training prompts at least; {len(candidates)} are in it",
+            f"one with at least {count} of the training prompts; it has {len(candidates)}",
         )
     return frozenset(kernel.names[i] for i in chosen_anchors(kernel.log_odds.kernel, candidates, count))

@@ -1,4 +1,4 @@
-"""The rehearsal buffer, correct completions of the initial model, and which of its rows a step rehearses."""
+"""The rehearsal buffer of correct completions of the initial model, and the rows that each step rehearses."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ _SCHEMA = pyarrow.schema(
 
 
 class RehearsalRow(NamedTuple):
-    """One completion of the initial model, with its log-probability under it, token by token."""
+    """A completion of the initial model, with the model's log-probability of each token."""
 
     example_id: str
     prompt_ids: Sequence[int]
@@ -46,24 +46,24 @@ class RehearsalRow(NamedTuple):
 
 
 def table_of(rows: Iterable[RehearsalRow]) -> pyarrow.Table:
-    """Rows as a table, whose columns are a row's fields."""
+    """Convert rows to a table with one column per field."""
     return pyarrow.Table.from_pylist([row._asdict() for row in rows], _SCHEMA)
 
 
 def packed(table: pyarrow.Table) -> str:
-    """A table's rows as text, for a line of a journal: a parquet file in base 64."""
+    """Encode a table as text for a line of a journal: a parquet file in base 64."""
     file = BytesIO()
     parquet.write_table(table, file, compression="zstd")
     return base64.b64encode(file.getbuffer()).decode()
 
 
 def unpacked(text: str) -> pyarrow.Table:
-    """The table of a `packed` text; ValueError for any other."""
+    """Decode the table of a `packed` text; ValueError for any other text."""
     return parquet.read_table(BytesIO(base64.b64decode(text, validate=True))).cast(_SCHEMA)
 
 
 def scored(table: pyarrow.Table) -> pyarrow.Table:
-    """The table; ValueError unless each row has a prompt, a completion and its finite log-probabilities."""
+    """Return the table; ValueError if a row lacks a prompt, a completion or finite log-probabilities."""
     prompt, tokens, scores = (_counts(table, name) for name in _SCHEMA.names[1:])
     wrong = np.flatnonzero((prompt == 0) | (tokens == 0) | (scores != tokens))
     if len(wrong) or not np.isfinite(_flat(table)).all():
@@ -75,7 +75,7 @@ def scored(table: pyarrow.Table) -> pyarrow.Table:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RehearsalBuffer:
-    """The rows as a table, whose columns are a row's fields, and where they come from."""
+    """A table of rows with one column per field, and the manifest of their origin."""
 
     table: pyarrow.Table
     manifest: Mapping[str, Any]
@@ -83,7 +83,7 @@ class RehearsalBuffer:
 
     @classmethod
     def from_rows(cls, rows: Sequence[RehearsalRow], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
-        """The buffer of these rows in memory; ValueError as `scored`."""
+        """Build a buffer in memory from rows; ValueError as in `scored`."""
         table = scored(table_of(rows))
         return cls(table, {**manifest, **_written(BytesIO(), [table])})
 
@@ -95,39 +95,39 @@ class RehearsalBuffer:
 
     @cached_property
     def lengths(self) -> Int64[Tensor, " rows"]:
-        """Completion tokens of each row."""
+        """Number of completion tokens of each row."""
         return torch.from_numpy(_counts(self.table, "completion_ids"))
 
     @property
     def ref_logps(self) -> Float32[Tensor, " tokens"]:
-        """Those of all rows, one after the other."""
+        """Log-probabilities of the completion tokens of all rows, concatenated."""
         return torch.from_numpy(_flat(self.table))
 
     def with_reference(self, ref_logps: Float32[Tensor, " tokens"]) -> "RehearsalBuffer":
-        """The same rows with other log-probabilities, in the order of `ref_logps`."""
+        """Copy the buffer with other log-probabilities, ordered as in `ref_logps`."""
         ends = np.concatenate([[0], self.lengths.numpy().cumsum()])
         rows = pyarrow.LargeListArray.from_arrays(ends, ref_logps.numpy())
         at = self.table.schema.get_field_index("ref_logps")
         return RehearsalBuffer(self.table.set_column(at, "ref_logps", rows), self.manifest)
 
     def by_length(self, rows: Sequence[int]) -> list[int]:
-        """The rows in the order of their tokens, prompt and completion, the shortest first."""
+        """Sort rows by their number of prompt and completion tokens, the shortest first."""
         tokens = _counts(self.table, "prompt_ids") + self.lengths.numpy()
         return sorted(rows, key=lambda row: int(tokens[row]))
 
     @property
     def digest(self) -> str:
-        """The sha256 of the rows; the rest of the manifest left aside."""
+        """The sha256 of the rows, without the rest of the manifest."""
         return self.manifest["digest"]
 
     @classmethod
     def store(
         cls, folder: Path, tables: Iterable[pyarrow.Table], manifest: Mapping[str, Any]
     ) -> "RehearsalBuffer":
-        """Write buffer.arrow, table by table, then manifest.json with its digest, each whole or not at all.
+        """Write buffer.arrow table by table, then manifest.json with the digest; each write is atomic.
 
-        Columns example_id, prompt_ids, completion_ids, ref_logps (one for each completion token), for any
-        other trainer too. One table is in memory.
+        The columns example_id, prompt_ids, completion_ids and ref_logps (one value per completion token) also
+        suit other trainers. Only one table is in memory at a time.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with storing(folder), replacing(folder / BUFFER) as part, part.open("wb+") as file:
@@ -137,12 +137,12 @@ class RehearsalBuffer:
 
     @classmethod
     def load(cls, folder: Path) -> "RehearsalBuffer":
-        """The buffer of a folder, whose rows stay on the disk; RefusedError if it is missing, or not the
-        manifest's.
+        """Open the buffer in a folder, with its rows on the disk; RefusedError if it is missing or does not
+        match its manifest.
         """
         for name in (MANIFEST, BUFFER):
             if not (folder / name).is_file():
-                raise RefusedError(f"no rehearsal buffer in {folder}, which lacks {name}: {_MAKE}")
+                raise RefusedError(f"no rehearsal buffer in {folder}, where {name} is missing: {_MAKE}")
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
             with (folder / BUFFER).open("rb") as file:
@@ -150,11 +150,11 @@ class RehearsalBuffer:
         except (ValueError, KeyError, OSError) as error:
             raise RefusedError(f"the rehearsal buffer in {folder} is damaged ({error}): {_MAKE}") from error
         if not same:
-            raise RefusedError(f"{folder / BUFFER} is not what its manifest describes: {_MAKE}")
+            raise RefusedError(f"{folder / BUFFER} does not match its manifest: {_MAKE}")
         return cls(ipc.open_file(pyarrow.memory_map(str(folder / BUFFER))).read_all(), manifest)
 
     def check(self, **expected: Any) -> None:
-        """RefusedError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
+        """Raise RefusedError unless the manifest has these model_hash, tokenizer_hash or temperature."""
         for name, value in expected.items():
             if self.manifest.get(name) != value:
                 raise RefusedError(
@@ -163,15 +163,16 @@ class RehearsalBuffer:
                 )
 
     def rows(self, start: int = 0, stop: int | None = None) -> list[RehearsalRow]:
-        """The rows of a slice, one by one, or all of them."""
+        """Read the rows of a slice, by default all rows."""
         count = None if stop is None else stop - start
         return [RehearsalRow(**row) for row in self.table.slice(start, count).to_pylist()]
 
     def batch(self, indices: Sequence[int], pad_id: int) -> dict[str, Tensor]:
-        """The rows as a batch that is as wide as the longest: prompt and completion end to end, padded left.
+        """Collate rows into a batch as wide as the longest row: prompt and completion joined, left-padded.
 
-        Keys ids, attention_mask (rows, width); completion_mask, ref_logps (rows, tokens) of the last columns,
-        as many as the longest completion has, 0 where a row's prompt or its padding stands. Masks are int64.
+        ids and attention_mask have shape (rows, width); completion_mask and ref_logps (rows, tokens) cover
+        the last columns, as many as the longest completion has, with 0 at prompt and padding. Masks are
+        int64.
         """
 
         def padded(pieces: Iterable[Sequence[float]], fill: float = 0, kind: Any = torch.int64) -> Tensor:
@@ -189,10 +190,10 @@ class RehearsalBuffer:
 
 
 def rehearsal_rows(seed: int, step: int, size: int, count: int) -> list[int]:
-    """The rows, `count` of `size`, that optimizer step `step` rehearses: a function of (seed, step) alone.
+    """Choose the `count` of `size` rows that optimizer step `step` rehearses, from (seed, step) alone.
 
-    Without replacement while count <= size, otherwise whole passes before any row returns; every process
-    draws the same.
+    Rows are drawn without replacement if count <= size; otherwise every row is used once before any repeats.
+    All processes draw the same rows.
     """
     generator = np.random.default_rng([seed, step])
     passes = [generator.permutation(size) for _ in range(-(-count // size))]
@@ -200,10 +201,10 @@ def rehearsal_rows(seed: int, step: int, size: int, count: int) -> list[int]:
 
 
 def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -> Sequence[int]:
-    """The step's rows that process `rank` of `world` takes in its micro-step `micro` of `micros`.
+    """Rows of the step that process `rank` of `world` processes in micro-step `micro` of `micros`.
 
-    The shares of all processes and micro-steps partition the rows in order, those of one micro-step side by
-    side, and their sizes differ by one at most: rows ordered by length need little padding.
+    The shares partition the rows in order, with the shares of one micro-step adjacent, and differ in size by
+    at most one. If rows are sorted by length, little padding is needed.
     """
     start, stop = (len(rows) * (micro * world + rank + i) // (world * micros) for i in (0, 1))
     return rows[start:stop]
@@ -219,7 +220,7 @@ def _flat(table: pyarrow.Table) -> Float32[np.ndarray, " tokens"]:
 
 
 def _written(file: Any, tables: Iterable[pyarrow.Table]) -> dict[str, Any]:
-    """How many rows of tables went into a file, and its digest."""
+    """Write tables to a file, and return their number of rows and their digest."""
     count = 0
     with ipc.new_file(file, _SCHEMA) as writer:
         for table in tables:

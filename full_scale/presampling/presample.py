@@ -33,28 +33,28 @@ _LOG = logging.getLogger(__name__)
 Rows = Annotated[pyarrow.Table, PlainValidator(unpacked)]
 ScoredRows = Annotated[pyarrow.Table, PlainValidator(lambda text: scored(unpacked(text)))]
 _SHOWN = 40
-"""Characters of a rollout that was cut off."""
+"""Number of characters shown of a rollout that was cut off."""
 _KINDS = 20
-"""Failures of the verifier that are kept in words."""
+"""Number of distinct verifier errors that are recorded."""
 
 
 @dataclass(frozen=True)
 class RolledOut:
-    """What a prompt's rollouts gave, as the journal keeps it."""
+    """Rollouts of a prompt, summarised for the journal."""
 
     id: str
     correct: int
     unfinished: int
     outcomes: Mapping[str, int]
     failures: Mapping[str, int] = field(default_factory=dict)
-    """What the verifier said where it failed."""
+    """Error messages of the verifier, with their counts."""
     cut_off: str = ""
-    """How the first rollout ended that was cut off."""
+    """Last characters of the first rollout that was cut off."""
 
 
 @dataclass(frozen=True)
 class RolledBatch:
-    """A line of the journal of rollouts; its rows are the first correct ones that ended by themselves."""
+    """A line of the journal of rollouts, with the first correct rollouts that finished as its rows."""
 
     prompts: tuple[RolledOut, ...]
     rows: Rows
@@ -62,7 +62,7 @@ class RolledBatch:
 
 @dataclass(frozen=True)
 class SplitBatch:
-    """A line of a journal of rehearsed prompts: which of a batch, and their rows for the buffer."""
+    """A line of a journal of rehearsed prompts: those of one batch, and their rows for the buffer."""
 
     pef: tuple[str, ...]
     rows: ScoredRows
@@ -71,18 +71,17 @@ class SplitBatch:
 def presample(
     recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress = silent
 ) -> Presampling:
-    """Measure the initial model on the training prompts, from where an earlier start was stopped.
+    """Measure the initial model on the training prompts, resuming after an interruption.
 
-    k rollouts of each prompt; one with at least `threshold` correct is rolled out once more (`fresh`), and
-    belongs to D_pef if that is correct too, otherwise to D_exp. The first `buffer_per_prompt` correct
-    rollouts of D_pef that ended by themselves are the rehearsal buffer, repeats included: samples of p_*,
-    with their log-probabilities at the sampling temperature. A rollout cut off at max_new_tokens counts in
-    the rate as it does in training, and is not rehearsed. With another threshold the prompts are split anew
-    from the rollouts there are. With `anchors` so many prompts stand in the place of D_pef, and give fresh
-    rollouts, correct or not: samples of the base. Batches of prompts are shared out to the processes of a
-    launch; the result depends neither on their number nor on where it was stopped. ValueError if the folder
-    holds another recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source:
-    li2025choice.
+    Each prompt gets k rollouts. A prompt with at least `threshold` correct ones gets one more rollout if
+    `fresh` is set, and belongs to D_pef if that rollout is correct too, otherwise to D_exp. The first
+    `buffer_per_prompt` correct finished rollouts of each D_pef prompt form the rehearsal buffer, repeats
+    included: samples of p_*, with log-probabilities at the sampling temperature. A rollout cut off at
+    max_new_tokens counts in the pass rate, as in training, but is not rehearsed. A new threshold splits the
+    prompts again without new rollouts. With `anchors`, that many prompts replace D_pef and contribute fresh
+    rollouts, correct or incorrect: samples of the base. The result depends neither on the number of processes
+    that share the batches nor on interruptions. Raises ValueError if the folder contains another recipe's
+    pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
     """
     folder, processes = Folders.of_recipe(recipe).presample, PartialState()
     identity = identity_of(recipe, task, initial.hashes)
@@ -92,8 +91,8 @@ def presample(
             if finished.identity == identity:
                 return finished
         except (ValueError, RefusedError) as error:
-            # The journals hold all that it was made of.
-            _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
+            # The journals contain everything needed to rebuild the record.
+            _LOG.warning("a damaged result is rebuilt from the stored rollouts: %s", error)
     split_settings = {name: v for name, v in identity.items() if name.startswith("presample.")}
     rolling = {name: v for name, v in identity.items() if name in ROLLING or name not in split_settings}
     rolled = SharedJournal(folder / JOURNAL, rolling, RolledBatch)
@@ -121,14 +120,14 @@ def presample(
 
 @dataclass(frozen=True)
 class _InitialRollouts(AnsweringModel):
-    """Rollouts of the initial model to some of the training prompts, and what is stored of them."""
+    """Rollouts of the initial model to training prompts, in the form in which they are stored."""
 
     def drawn(self, examples: Sequence[Prompt], n: int, *place: str | int) -> list[list[Completion]]:
-        """n rollouts of each example; `place` tells their random numbers from others."""
+        """Draw n rollouts of each example, with random numbers derived from `place`."""
         return self.answers(examples, n, derived_seed(self.recipe.seed, "presample", *place))
 
     def rolled(self, examples: Sequence[Prompt], batch: int) -> dict[str, Any]:
-        """A `RolledBatch` of some prompts, for its journal."""
+        """Roll out a batch of prompts, and return a `RolledBatch` for the journal."""
         chosen = self.recipe.presample
         groups = judged_answers(self.task, examples, self.drawn(examples, chosen.k, "rollouts", batch))
         rows = []
@@ -141,9 +140,9 @@ class _InitialRollouts(AnsweringModel):
     def split(
         self, examples: Sequence[Prompt], batch: RolledBatch, anchors: Collection[str], number: int
     ) -> dict[str, Any]:
-        """A `SplitBatch` of them: of its anchors, if there are any at all, or of D_pef."""
+        """Select the rehearsed prompts of a batch (its anchors, or else D_pef) as a `SplitBatch`."""
         chosen = self.recipe.presample
-        if anchors:  # Fresh rollouts, correct or not.
+        if anchors:  # Fresh rollouts, correct or incorrect.
             pef = [example for example in examples if example.id in anchors]
             drawn = self.drawn(pef, chosen.buffer_per_prompt, "anchors", number)
             answers = [
@@ -184,7 +183,7 @@ def _finish(
     recipe: Recipe, task: Task, identity: Mapping[str, Any], rolled: SharedJournal, split: SharedJournal,
     folder: Path,
 ) -> None:  # fmt: skip
-    """Store what all batches came to; one of them is in memory with its rows."""
+    """Combine all batches into the stored result, with one batch of rows in memory at a time."""
     batches = [str(batch) for batch in range(-(-len(task.train) // recipe.sampling.batch_size))]
     entries = [entry for batch in batches for entry in rolled[batch].prompts]
     outcomes, failed = Counter[str](), Counter[str]()

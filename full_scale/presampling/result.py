@@ -1,4 +1,4 @@
-"""What the initial model can do: pass rates, D_pef and D_exp, the rehearsal buffer."""
+"""The stored result of pre-sampling: base pass rates, D_pef and D_exp, and the rehearsal buffer."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ JOURNAL, RECORD, BUFFER = "rollouts.jsonl", "presample.json", "buffer"
 
 
 def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, Any]:
-    """What a pre-sampling depends on, as JSON has it: model, prompts as it is given them, sampling, split."""
+    """Collect the settings on which a pre-sampling depends: model, formatted prompts, sampling, split."""
     identity = {
         **hashes.as_dict(),
         "dtype": recipe.model.dtype,
@@ -47,9 +47,9 @@ def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, An
 
 
 def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
-    """Start of the sha256 of every prompt with its reference, by id.
+    """First 16 digits of the sha256 of every prompt with its reference, by id.
 
-    Databases are left out: `database_hashes` has their contents, and their place decides nothing.
+    Databases are excluded: `database_hashes` covers their contents, and their location is irrelevant.
     """
     return {
         e.id: hash_values(
@@ -60,23 +60,23 @@ def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
 
 
 ROLLING = ("presample.k", "presample.buffer_per_prompt")
-"""What of `presample` the rollouts depend on; the rest splits them."""
+"""Settings of `presample` that affect the rollouts; the others affect only the split."""
 FREE = ("seed", "sampling.batch_size", "sampling.backend")
-"""What a training may have otherwise than its pre-sampling: they move no probability."""
+"""Settings that may differ between a training and its pre-sampling: they change no probability."""
 
 
 _STORED = ("pef", "exp", "outcomes", "unfinished", "failures", "cut_off")
-"""Fields of a pre-sampling that its record has as they are."""
+"""Fields of a pre-sampling that are stored unchanged in its record."""
 _MANY = 0.5
-"""Share of rollouts cut off from which the limit, or the tokens that end an answer, may be wrong."""
+"""Share of cut-off rollouts above which the token limit or the stop tokens are probably wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class Presampling:
-    """What the initial model can do: every prompt's pass rate, D_pef, D_exp and the rehearsal buffer.
+    """Measurements of the initial model: every prompt's pass rate, D_pef, D_exp and the rehearsal buffer.
 
-    A rate counts the k rollouts only. D_pef is chosen by them, so that its rates are somewhat high; the fresh
-    rollout takes part in the choice alone.
+    A pass rate counts the k rollouts only. These rollouts also select D_pef, so that the rates in D_pef are
+    biased upwards. The fresh rollout is used for the selection only.
     """
 
     rates: Mapping[str, Rate]
@@ -84,27 +84,27 @@ class Presampling:
     exp: tuple[str, ...]
     buffer: RehearsalBuffer
     outcomes: Mapping[str, int]
-    """What the verifier said of the rollouts, counted."""
+    """Number of rollouts by outcome of the verifier."""
     unfinished: int
-    """Rollouts that were cut off at max_new_tokens."""
+    """Number of rollouts that were cut off at max_new_tokens."""
     identity: Mapping[str, Any]
-    """What it depends on: hashes, seed, sampling and presample settings, the task's prompts, its verifier."""
+    """Determinants of the result: hashes, seed, sampling and presample settings, prompts, verifier."""
     failures: Mapping[str, int] = field(default_factory=dict)
-    """What the verifier said where it failed, counted."""
+    """Error messages of the verifier, with their counts."""
     cut_off: str = ""
-    """How a rollout ended that was cut off."""
+    """Last characters of a rollout that was cut off."""
 
     def trained(self, prompts: str) -> tuple[str, ...]:
-        """The prompts to train on: D_exp for `explored`, all for `all`."""
+        """Prompts to train on: D_exp for `explored`, all prompts for `all`."""
         return tuple(self.rates) if prompts == "all" else self.exp
 
     def values(self, names: Iterable[str]) -> list[float]:
-        """The base pass rates of these prompts."""
+        """Base pass rates of these prompts."""
         return [self.rates[name].value for name in names]
 
     @classmethod
     def load(cls, folder: Path) -> "Presampling":
-        """The finished pre-sampling of a folder; RefusedError if it is not there or not finished."""
+        """Load the finished pre-sampling of a folder; RefusedError if it is missing or unfinished."""
         path = folder / RECORD
         if not path.is_file():
             begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
@@ -118,7 +118,7 @@ class Presampling:
         return cls(rates=rates, buffer=RehearsalBuffer.load(folder / BUFFER), identity=results, **own)
 
     def save(self, folder: Path, recipe: Recipe) -> None:
-        """Write the record, whose presence beside the stored buffer says that all is there."""
+        """Write the record, whose presence beside the stored buffer marks the pre-sampling as finished."""
         results = {
             "rates": {name: rate._asdict() for name, rate in self.rates.items()},
             "rows": len(self.buffer),
@@ -130,7 +130,7 @@ class Presampling:
 
     @property
     def no_rows(self) -> str:
-        """Why there is nothing to rehearse though D_pef has prompts."""
+        """Explain why nothing can be rehearsed although D_pef is not empty."""
         return (
             f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_text()}"
         )
@@ -141,41 +141,41 @@ class Presampling:
         words = f"{share:.1%} of the rollouts were cut off at sampling.max_new_tokens{ended}"
         if share < _MANY:
             return words
-        return f"{words}: give more tokens, or name in sampling.stop the tokens that end an answer"
+        return f"{words}: raise that limit, or add the tokens that end an answer to sampling.stop"
 
     def check(self, recipe: Recipe, task: Task, hashes: ModelHashes) -> None:
-        """ValueError names what of the recipe is not as it was: model, precision, task, prompts, sampling.
+        """Raise ValueError if the recipe's model, precision, task, prompts or sampling have changed.
 
-        The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
+        The settings in FREE may differ: runs of several seeds share one pre-sampling.
         """
         for name, value in identity_of(recipe, task, hashes).items():
             if name not in FREE and self.identity.get(name) != value:
-                given, other = difference_of(value, self.identity.get(name, "nothing of this name"))
-                way_on = "keep to that, or pre-sample in another output folder"
+                given, other = difference_of(value, self.identity.get(name, "no such setting"))
+                way_on = "restore that value, or pre-sample in another output folder"
                 if name in ("prompts", "databases", "verifier"):
-                    way_on = "put that back as it was, or pre-sample again, in another output folder"
+                    way_on = "restore the old state, or pre-sample again in another output folder"
                 elif name.startswith("presample.") and name not in ROLLING:
                     way_on = (
-                        "keep to that, or run dph presample with the new value: it splits the prompts of "
-                        "this folder anew from the rollouts there are, for every run that follows"
+                        "restore that value, or run dph presample with the new one: it splits the prompts of "
+                        "this folder again from the stored rollouts, for all later runs"
                     )
                 raise argument_error(name, given, f"the pre-sampling has {other}; {way_on}")
 
     @property
     def findings(self) -> list[str]:
-        """What the numbers say, for the record and the terminal."""
+        """Sentences that interpret the numbers, for the record and the terminal."""
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
         sentences, kernel = list[str](), self.identity.get("presample.kernel")
         rehearsed = f"D_pef has {len(self.pef)} prompts"
         if self.identity.get("presample.anchors"):
             choice = f"by {kernel}" if kernel else "at random"
-            rehearsed = f"{len(self.pef)} prompts are held at the base, chosen {choice},"
+            rehearsed = f"{len(self.pef)} prompts are anchored to the base, chosen {choice},"
         if self.failures:
             failed = sum(self.outcomes.get(outcome, 0) for outcome in FAILED)
             rollouts = sum(self.outcomes.values())
             sentences.append(
-                f"the verifier failed on {failed} of {rollouts} rollouts, which count as wrong: "
+                f"the verifier failed on {failed} of {rollouts} rollouts, which count as incorrect: "
                 f"{failures_text(self.failures)}"
             )
         sentences += [
@@ -184,8 +184,8 @@ class Presampling:
         ]
         if never:
             sentences.append(
-                f"{never} prompts never solved cost rollouts in training, and give no gradient until a group "
-                "holds a correct one"
+                f"{never} prompts were never solved: they cost rollouts and give no gradient until a group "
+                "contains a correct answer"
             )
         if not self.pef:
             sentences.append(
@@ -195,13 +195,13 @@ class Presampling:
             sentences.append(f"nothing can be rehearsed: {self.no_rows}")
         if not self.exp:
             sentences.append(
-                "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
+                "D_exp is empty: nothing remains to explore; raise presample.threshold or take harder prompts"
             )
         if self.unfinished:
             sentences.append(self._cut_off_text())
         if unjudged := self.outcomes.get(JudgeOutcome.GOLD_ERROR, 0):
             sentences.append(
-                f"{unjudged} rollouts count as wrong because their reference could not be judged: an error of"
+                f"{unjudged} rollouts count as incorrect because their reference was not judged: an error of"
                 " the data, such as a reference query that does not run"
             )
         return sentences

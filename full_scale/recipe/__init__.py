@@ -1,1 +1,1 @@
-"""Recipes: the settings of a run, the methods they name, and the folders that a run writes."""
+"""Recipes: the settings of a run, the methods available to it, and the folders that it writes."""

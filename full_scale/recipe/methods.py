@@ -1,4 +1,4 @@
-"""The methods by name, as TRL settings: where a method of `dph_theory.losses` becomes a DPHConfig."""
+"""The methods by name, and their translation from `dph_theory.losses` to TRL settings (a DPHConfig)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,39 +16,39 @@ from .schema import MethodConfig
 from .validation import check_settings
 
 _GROUPS_OF_EQUAL_REWARDS = (
-    "Dynamic sampling is not done: TRL samples no further prompts in place of groups of equal rewards. "
-    "Their advantages are 0, yet their tokens count in the mean, so that the exploration's gradient loses "
-    "the share of tokens that lie in such groups (frac_reward_zero_std tells the share of groups)."
+    "Dynamic sampling is not implemented: TRL does not replace groups of equal rewards by other prompts. "
+    "Their advantages are 0, but their tokens count in the mean, which shrinks the exploration's gradient "
+    "by the share of tokens in such groups (frac_reward_zero_std logs the share of groups)."
 )
 _DEVIATION = (
-    "Advantages are divided by the group's sample std plus 1e-4 (TRL), not the population's: they are "
+    "Advantages are divided by the group's sample std plus 1e-4 (TRL), not by the population std: they are "
     "smaller by sqrt((G-1)/G) at group size G."
 )
 
 _BASELINE = (
-    "A constant or leave-one-out baseline: advantages are not std-normalised: their scale is then the"
-    " learning rate's matter."
+    "A constant or leave-one-out baseline: advantages are not std-normalised, so the learning rate sets"
+    " their scale."
 )
 _DEFINITION = (
     "Definition form: the divergence is taken on the policy's own samples of the training prompts, against "
-    "the reference at hand; the generator form takes it on stored correct samples of the rehearsed prompts."
+    "the loaded reference; the generator form takes it on stored correct samples of the rehearsed prompts."
 )
 _RELEASED = (
-    "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit"
-    " finds what it minimises."
+    "The rehearsal's loss is that of the authors' released code, not the paper's generator. dph audit"
+    " shows what the loss minimises."
 )
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a recipe's method asks of the trainer: fields of DPHConfig, and sentences on what is done how."""
+    """Trainer settings of a recipe's method: fields of DPHConfig, and notes on how they are implemented."""
 
     arguments: Mapping[str, Any]
     notes: tuple[str, ...]
 
     @property
     def rehearses(self) -> bool:
-        """Whether it needs the rehearsal buffer."""
+        """Return true if the method needs the rehearsal buffer."""
         return rehearses(self.arguments)
 
 
@@ -62,16 +62,16 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         **{name: method for name, method in TARGETED.items() if name != "reverse"},
     }
 )
-"""By name; in recipes GRPO has no KL penalty, and GRPO-KL is GRPO as published."""
+"""Methods by name. In recipes GRPO has no KL penalty, and GRPO-KL is GRPO as published."""
 
 
 def setup(
     config: MethodConfig, base_rates: Sequence[float] = (), train: Mapping[str, Any] = MappingProxyType({})
 ) -> Setup:
-    """The DPHConfig fields of a method with what the recipe changes in it: there, and in its `train`.
+    """Translate a method, with the recipe's changes in `method` and in `train`, to fields of DPHConfig.
 
-    `base_rates` are the measured base pass rates of the training prompts, from which a target pass
-    rate mu gives beta. ValueError for an unknown method, and for a change it has no place for.
+    `base_rates` are the measured base pass rates of the training prompts, which convert a target pass rate mu
+    to beta. Raises ValueError for an unknown method, or for a change that does not apply to the method.
     """
     choice("method.name", config.name, METHODS)
     method = METHODS[config.name]
@@ -88,8 +88,7 @@ def setup(
     if config.baseline is not None:
         notes = [*notes, _BASELINE]
     if method.alpha is not None:
-        # The sum over the tokens of each completion, averaged over completions, is what entries `alpha_dpg`
-        # is about.
+        # Entries `alpha_dpg` treat the sum over a completion's tokens, averaged over completions.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
         arguments["alpha"] = method.alpha
     if method.penalty is not None:
@@ -120,22 +119,22 @@ OF_RECIPE: Mapping[str, str] = MappingProxyType(
         "seed": "seed",
     }
 )
-"""Arguments of OnlineConfig that another part of a recipe gives, and the key that gives each."""
+"""Arguments of OnlineConfig that are set elsewhere in a recipe, with the key that sets each."""
 _DECIDED_BY = {
     **OF_RECIPE,
     "output_dir": "output",
     "fp16": "model.dtype",
-    # They would sample in training alone what no other stage samples.
+    # These would change the sampling in training only, not in the other stages.
     **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
     "reward_weights": "task.options.rewards",
     **{field.name: f"method.{field.name}" for field in fields(MethodConfig)},
     **dict.fromkeys(("online", "online_beta", "rehearsal_level", "rehearsal_reduction"), "method.name"),
 }
-"""Keys that `train` must not have, and the key of a recipe that decides each."""
+"""Keys that `train` must not contain, with the recipe key that sets each."""
 
 
 def _require_use(config: MethodConfig, method: Method, train: Mapping[str, Any]) -> None:
-    """ValueError for a key that another key decides, or that would do nothing under the method."""
+    """Raise ValueError for a key that another key sets, or that has no effect under the method."""
     for key in train:
         if key in _DECIDED_BY:
             raise argument_error("train key", key, f"set {_DECIDED_BY[key]} instead")
@@ -163,7 +162,7 @@ def _require_use(config: MethodConfig, method: Method, train: Mapping[str, Any])
         "method.divided_by": (not own_baseline, "the group's mean is not its baseline"),
         "train.scale_rewards": (
             not (own_baseline or by_mean or config.rate_power),
-            "method.divided_by says what divides here",
+            "method.divided_by sets the divisor here",
         ),
         "train.loss_type": summed,
         "train.importance_sampling_level": summed,
@@ -181,13 +180,13 @@ def _require_use(config: MethodConfig, method: Method, train: Mapping[str, Any])
 
 
 def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], list[str]]:
-    """GRPOConfig's fields for an exploration, and what TRL does otherwise; ValueError where it cannot."""
+    """Translate an exploration to GRPOConfig fields, with notes on deviations; ValueError if impossible."""
     if exploration.level != "token":
         raise argument_error(
             "level", exploration.level, "token: TRL's sequence ratio is the geometric mean of tokens'"
         )
     if exploration.dual_clip is not None and exploration.dual_clip < 1 + exploration.clip_high:
-        # TRL's delta holds the ratio down whatever the advantage's sign.
+        # TRL's delta clips the ratio for either sign of the advantage.
         raise argument_error(
             "dual_clip", exploration.dual_clip, f"at least 1 + clip_high = {1 + exploration.clip_high}"
         )
@@ -214,7 +213,7 @@ def _penalised(
     if penalty.form == "reward":
         arguments |= {"online": "sequence_kl", "online_beta": beta, "beta_from": None, "excess_bound": None}
     else:
-        # GRPO's and the RKL baseline's authors differentiate the plain k3, which descends the forward KL.
+        # The authors of GRPO and of the RKL baseline differentiate plain k3: the gradient of the forward KL.
         arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}
     return notes
 

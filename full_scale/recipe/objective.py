@@ -1,4 +1,4 @@
-"""The objective of a training, from its trainer's arguments: TRL's settings and those of OnlineConfig."""
+"""The objective of a training, derived from its trainer's arguments (TRL's and those of OnlineConfig)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ _DECIDING = """beta use_bias_correction_kl scale_rewards loss_type num_generatio
     top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta
     divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"""
 DEFAULTS: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _DECIDING.split()})
-"""The defaults of the arguments that the objective depends on."""
+"""Defaults of the arguments on which the objective depends."""
 UNREAD = (
     "delta",
     "off_policy_mask_threshold",
@@ -41,19 +41,19 @@ UNREAD = (
     "max_tool_calling_iterations",
     "vllm_structured_outputs_regex",
 )
-"""TRL's settings of which only the default has a known objective."""
+"""TRL settings whose objective is known only for the default value."""
 _SCALES = {"group": DIVIDED, "true": DIVIDED, "batch": DIVIDED_BY_BATCH, "none": CENTRED, "false": CENTRED}
 
 
 def objective_of(arguments: Mapping[str, Any]) -> Objective:
-    """The objective of a training with these arguments of its trainer; defaults stand for those missing.
+    """Derive the objective of a training from its trainer's arguments; missing arguments have their defaults.
 
-    A KL in the reward, and every baseline but the group's mean, weights a correct answer by 1; the definition
-    form penalises its own divergence. Entries: `kl_estimators`, `forms_and_curvature`, `group_advantages`,
-    `sampling_noise`.
+    A KL in the reward, and every baseline other than the group's mean, give correct answers the weight 1. The
+    definition form penalises its own divergence. Entries: `kl_estimators`, `forms_and_curvature`,
+    `group_advantages`, `sampling_noise`.
 
     Raises:
-        ValueError: If TRL does not have a value.
+        ValueError: If a value is not one of TRL's.
     """
     given = {**SETTINGS, **{name: value for name, value in arguments.items() if value is not None}}
     objective = _of_trl(given)
@@ -73,7 +73,7 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
 
 
 def _of_trl(given: Mapping[str, Any]) -> Objective:
-    """The objective of TRL's own settings."""
+    """Derive the objective of TRL's own settings."""
     scale = str(given["scale_rewards"]).lower()
     choice("scale_rewards", scale, _SCALES)
     choice("loss_type", given["loss_type"], TRL_LOSS_TYPES)
@@ -101,7 +101,7 @@ def _of_trl(given: Mapping[str, Any]) -> Objective:
 
 
 def _reasons(given: Mapping[str, Any], kl: KLTerm) -> Iterator[str]:
-    """Why the settings have no known stationary policy, what decides first first."""
+    """Yield the reasons why the stationary policy is unknown, the decisive ones first."""
     penalised = given["beta"] > 0
     truncated = given["top_p"] < 1 or 0 < given["top_k"] < 1e5 or given["min_p"]
     weights = [weight for weight in given["reward_weights"] or () if weight]

@@ -1,4 +1,4 @@
-"""By which loss a trainer's arguments rehearse, and the mass that this has as its target."""
+"""The rehearsal loss that a trainer's arguments select, and its target pass rate."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,26 @@ from .settings import SETTINGS
 if TYPE_CHECKING:
     import torch
 
-DEFINITION = "definition"  # The form of a rehearsal that takes its divergence on the policy's own samples.
+DEFINITION = "definition"  # Form of rehearsal whose divergence is computed on the policy's own samples.
 RELEASED: tuple[str, ...] = ("released_forward", "released_js", "released_alpha")
-"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
+"""Rehearsal losses of the authors' release: functions of (log pi, log ref, mask), averaged over tokens."""
 
 
 def declared(arguments: Mapping[str, Any]) -> FDivergence:
-    """The divergence that arguments name."""
+    """Divergence that the arguments name."""
     name = arguments["divergence"]
     return named(name) if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
 
 
 def rehearses(arguments: Mapping[str, Any]) -> bool:
-    """Whether stored samples are rehearsed: not so in the definition form, whose samples are the policy's."""
+    """Return true if stored samples are rehearsed; the definition form uses the policy's samples instead."""
     return arguments.get("eta", 0) > 0 and arguments.get("rehearsal_form") != DEFINITION
 
 
 def rehearsal_loss(
     arguments: Mapping[str, Any], log_pi: "torch.Tensor", log_ref: "torch.Tensor", mask: "torch.Tensor"
 ) -> "torch.Tensor":
-    """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
+    """Loss of rehearsed rows, shape (rows, tokens), from a generator or from the authors' release."""
     from dph_theory import losses
 
     if (form := arguments["rehearsal_form"]) in RELEASED:
@@ -42,15 +42,15 @@ def rehearsal_loss(
 
 
 def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
-    """The mass that a rehearsal has as its target on correct samples: "one", "base", or neither (None).
+    """Target pass rate of a rehearsal of correct samples: "one", "base", or neither (None).
 
-    By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Entries:
+    The slope of the trainer's own loss at u = 1 decides: slope 0 retains the base's pass rate. Entries:
     `rehearsal_gauge`.
     """
     given = {**SETTINGS, **arguments}
     if not rehearses(given):
         return None
-    import torch  # Seconds, and only for what rehearses.
+    import torch  # The import takes seconds; only rehearsing methods need it.
 
     log_pi = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
     rehearsal_loss(given, log_pi, torch.zeros_like(log_pi), torch.ones(1, 1, dtype=torch.bool)).backward()

@@ -1,4 +1,4 @@
-"""Recipes: small YAML files that extend one another, checked key by key, changed by key=value."""
+"""Recipes: YAML files that extend one another, are checked key by key, and accept key=value overrides."""
 
 import dataclasses
 import json
@@ -23,9 +23,9 @@ _DOCUMENTED = ConfigDict(**CHECKED, use_attribute_docstrings=True)
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class ModelConfig:
-    """The initial model: a local folder, a GGUF file or a hub name; remote code is never run.
+    """The initial model: a local folder, a GGUF file or a Hub name. Remote code is never run.
 
-    Weights are safetensors; a GGUF file's are turned into numbers of `dtype` (extra `gguf`).
+    Weights are safetensors. Those of a GGUF file are converted to `dtype` (extra `gguf`).
     """
 
     path: str = ""
@@ -44,7 +44,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class TaskConfig:
-    """Which task, and where its data are."""
+    """The task, and the location of its data."""
 
     name: str = ""
     """Task: tiny-sql, bird, spider, maths, dataset, dph-rl or reasoning-gym."""
@@ -60,7 +60,7 @@ class TaskConfig:
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class SamplingConfig:
-    """How completions are drawn, in every stage: pre-sampling, training, evaluation."""
+    """Sampling of completions in every stage: pre-sampling, training, evaluation."""
 
     temperature: Annotated[float, Field(gt=0)] = 1.0
     """Sampling temperature."""
@@ -92,20 +92,20 @@ class SamplingConfig:
     """Number of devices that one vLLM engine is spread over."""
 
     def drawing(self) -> dict[str, Any]:
-        """What decides which completions are drawn: how likely each is, and how random numbers are shared."""
+        """Settings that decide which completions are drawn: the distribution, and use of random numbers."""
         return {name: value for name, value in vars(self).items() if name in _DRAWING}
 
 
 DISTRIBUTION = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
-"""What decides how likely each completion is."""
+"""Settings that decide the probability of each completion."""
 _DRAWING = (*DISTRIBUTION, "batch_size", "backend")
 
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class PresampleConfig:
-    """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too.
+    """Definition of D_pef: prompts with `threshold` or more of `k` rollouts correct, and one more if `fresh`.
 
-    Or a few anchors in its place.
+    Anchors may replace D_pef.
     """
 
     k: int = 8
@@ -124,7 +124,7 @@ class PresampleConfig:
     def __post_init__(self) -> None:
         if self.kernel is not None and not self.anchors:
             raise argument_error(
-                "presample.kernel", self.kernel, "none without presample.anchors, which it chooses"
+                "presample.kernel", self.kernel, "null without presample.anchors, which it chooses"
             )
         if not 1 <= self.threshold <= self.k:
             raise argument_error("threshold", self.threshold, f"from 1 to k={self.k}")
@@ -132,7 +132,7 @@ class PresampleConfig:
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class MethodConfig:
-    """A method of `full_scale.recipe.methods` by name, and what departs from its defaults."""
+    """A method of `full_scale.recipe.methods` by name, and changes to its defaults."""
 
     name: str = "GRPO"
     """Method, by its name in full_scale.recipe.methods."""
@@ -176,7 +176,7 @@ class MethodConfig:
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class EvaluateConfig:
-    """How many samples a prompt, at which k, on which sets (all of the task's if none is named)."""
+    """Number of samples per prompt, the k of Pass@k, and the sets (default: all of the task's)."""
 
     samples: Count = 32
     """Sampled answers to each prompt."""
@@ -195,7 +195,7 @@ class EvaluateConfig:
 
 @dataclass(frozen=True, config=_DOCUMENTED)
 class Recipe:
-    """Everything a run is computed from."""
+    """All settings from which a run is computed."""
 
     name: str = ""
     """Name of the run's folder."""
@@ -218,18 +218,19 @@ class Recipe:
             raise argument_error("name", self.name, allowed)
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole recipe as plain values, as JSON has them."""
+        """The whole recipe as plain values, as in JSON."""
         return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe of a YAML file (or of the name of a packaged one), after `key=value` overrides.
+    """Load the recipe of a YAML file, or of a packaged name, and apply `key=value` overrides.
 
-    `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
-    mappings merge, null drops one, everything else replaces; a file's `name`, where it gives none, is its
-    own, never the other's, whose runs it would overwrite. `methods` has what a file changes for the method
-    of that name; a run whose method an override names is named after it too. ValueError names an unknown key,
-    with the nearest known one, a value of the wrong type, a missing file, a circle of `extends`.
+    `extends: other.yaml` starts from another recipe in the same folder or among the packaged ones. Mappings
+    are merged, null removes a mapping, and other values are replaced. A file's default `name` is its own,
+    never that of the extended recipe, whose runs it would overwrite. `methods` contains changes that apply to
+    one method. A run whose method is overridden is named after the method too. Raises ValueError for an
+    unknown key (with the closest known one), a value of the wrong type, a missing file, or circular
+    `extends`.
     """
     overriding: dict[str, Any] = {}
     for override in overrides:
@@ -243,7 +244,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
 
 def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's values over those that it extends, each with what its `methods` say of the method."""
+    """Merge a file's values over those it extends, each with its `methods` entry for the selected method."""
     sections = [
         layer["method"] for layer in (*layers, overriding) if isinstance(layer.get("method"), Mapping)
     ]
@@ -264,7 +265,7 @@ def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) 
 
 
 def recipe_keys() -> list[tuple[str, str, str, str]]:
-    """Every key of a recipe with its type, its default and its meaning, as text."""
+    """List every key of a recipe with its type, default and meaning, as text."""
     keys = []
     hints = get_type_hints(Recipe)
     for part in dataclasses.fields(Recipe):
@@ -297,38 +298,38 @@ def _default(key: dataclasses.Field[Any]) -> str:
 
 
 def recipe_names() -> list[str]:
-    """The names of the packaged recipes."""
+    """Names of the packaged recipes."""
     return sorted(path.stem for path in RECIPES.glob("*.yaml") if not path.stem.startswith("_"))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with the values of its version 1.2: `no` is a text, `010` is ten, 1e-6 is a number.
+    """A YAML 1.2 loader: `no` is a text, `010` is ten, 1e-6 is a number.
 
-    Aliases, which may grow without end, and a key that stands twice in one mapping are errors.
+    Aliases, which may expand without bound, and repeated keys in a mapping are errors.
     """
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """A node's value; YAMLError for an alias."""
+        """Compose a node; YAMLError for an alias."""
         if self.check_event(yaml.AliasEvent):
             alias = self.peek_event()
             raise yaml.YAMLError(f"write out the alias *{alias.anchor}{alias.start_mark}")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """A mapping; YAMLError for a key that is no text or stands twice."""
+        """Construct a mapping; YAMLError for a key that is repeated or not a text."""
         names: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
                 raise yaml.YAMLError(f"a key that is no text{key.start_mark}: quote it")
             if key.value in names:
-                raise yaml.YAMLError(f"the key {key.value!r} stands twice{key.start_mark}")
+                raise yaml.YAMLError(f"the key {key.value!r} appears twice{key.start_mark}")
             names.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
     def construct_number(self, node: Any) -> int | float:
-        """A whole number in base ten, sixteen (0x) or eight (0o), or a float."""
+        """Construct a float, or an integer in decimal, hexadecimal (0x) or octal (0o) notation."""
         text = node.value
         if node.tag == _FLOAT:
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
@@ -352,11 +353,11 @@ for _tag in (_INT, _FLOAT):
     _Loader.add_constructor(_tag, _Loader.construct_number)
 
 _UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
-"""What is no YAML, a number of more digits than Python reads, brackets without end."""
+"""Errors of YAML, of numbers with more digits than Python reads, and of too deep nesting."""
 
 
 def _recipe_file(path: Path, folder: Path | None) -> Path:
-    """The recipe's file: in the folder, or here without one, else the packaged one of that name."""
+    """Find a recipe's file in the folder (default: the working folder), or among the packaged recipes."""
     named = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
     places = [named if folder is None else folder / named, RECIPES / named]
     for place in places:
@@ -366,7 +367,7 @@ def _recipe_file(path: Path, folder: Path | None) -> Path:
 
 
 def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
-    """What a file holds, after what each file holds that it extends, the furthest first."""
+    """Read a file after all files that it extends, the most distant first."""
     if path in above:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:

@@ -1,7 +1,7 @@
-"""The trainer's settings with their types and defaults, read from the sources of its dataclasses.
+"""The trainer's settings with their types and defaults, parsed from the sources of its dataclasses.
 
-TRL's GRPOConfig takes seconds to import and brings torch; its source is parsed in milliseconds. So recipes
-are checked, and refused, by the TRL that is installed before anything heavy is loaded.
+Importing TRL's GRPOConfig takes seconds and loads torch; parsing its source takes milliseconds. Recipes are
+thus checked against the installed TRL before anything heavy is loaded.
 """
 
 import ast
@@ -31,7 +31,7 @@ def _class_body(package: str, file: str, name: str) -> ast.ClassDef:
 
 
 def _default(value: ast.expr | None, body: ast.ClassDef) -> Any:
-    """The value of a field's default: a literal, an empty list or dict, or a constant of the class."""
+    """Default of a field: a literal, an empty list or dict, or a constant of the class."""
     if isinstance(value, ast.Call):
         given = {keyword.arg: keyword.value for keyword in value.keywords}
         value = given.get("default", given.get("default_factory"))
@@ -45,7 +45,7 @@ def _default(value: ast.expr | None, body: ast.ClassDef) -> Any:
 
 
 def _kind(annotation: ast.expr) -> str:
-    """The type in built-in words: enumerations are given as their text, `Literal[False]` is a bool."""
+    """Express a type in built-in types: enumerations as str, `Literal[False]` as bool."""
     match annotation:
         case ast.BinOp(left=left, right=right):
             kinds = dict.fromkeys([*_kind(left).split(" | "), *_kind(right).split(" | ")])
@@ -71,10 +71,10 @@ def _fields(classes: tuple[tuple[str, str, str], ...]) -> Iterator[tuple[str, st
 
 _READ = [*_fields(_TRL), *_fields(_OURS)]
 SETTINGS: dict[str, Any] = {name: default for name, _, default in _READ}
-"""The fields of OnlineConfig with their defaults."""
+"""Fields of OnlineConfig with their defaults."""
 KINDS: dict[str, Any] = get_type_hints(
     type("Kinds", (), {"__annotations__": {name: kind for name, kind, _ in _READ}}), localns={"Any": Any}
 )
-"""Their types; a member of an enumeration is its text."""
+"""Types of the settings; enumerations have type str."""
 OWN = frozenset(name for name, *_ in _fields(_OURS)) - {name for name, *_ in _fields(_TRL)}
 """Settings that GRPOConfig lacks."""

@@ -1,4 +1,4 @@
-"""Which of the trainer's settings go together: one validator, for recipes and for OnlineConfig alike."""
+"""Validation of combinations of the trainer's settings, for recipes and for OnlineConfig alike."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,13 +24,13 @@ _REFUSED = {
     "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
     "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
 }
-"""Settings of TRL that must be off, and why."""
+"""TRL settings that must be off, with the reason."""
 
 
 def check_settings(arguments: Mapping[str, Any], keys: Mapping[str, str] = MappingProxyType({})) -> None:
-    """ValueError for the first of OnlineConfig's arguments that is not allowed, or not beside the others.
+    """Raise ValueError for the first argument of OnlineConfig that is not allowed beside the others.
 
-    Defaults stand for missing arguments. `keys` has the recipe's key of each argument, which the error names.
+    Missing arguments have their defaults. `keys` maps arguments to the recipe's keys, for the error message.
     """
     given = {**SETTINGS, **arguments}
     for name, names in _CHOICES.items():
@@ -43,14 +43,14 @@ def check_settings(arguments: Mapping[str, Any], keys: Mapping[str, str] = Mappi
 
 
 def _rules(given: Mapping[str, Any]) -> dict[str, tuple[bool, str]]:
-    """Whether the value of each argument goes with the others, and what does."""
+    """For each argument: true if its value is compatible with the others, and the values that are."""
     first, bound, online, power = (given[n] for n in ("beta_from", "excess_bound", "online", "rate_power"))
     constant, by_mean = given["baseline"] != "mean", given["divided_by_mean"]
     undivided = given["scale_rewards"] in ("none", False)
     undivided_alone = undivided and not constant and online in ("none", "future_kl")
     defined = given["eta"] > 0 and given["rehearsal_form"] == DEFINITION
     takes_alpha = "alpha" in (given["divergence"], online.removesuffix("_dpg"))
-    other = "where another setting divides, or something else stands for the advantages"
+    other = "if another setting divides, or replaces the advantages"
     return {
         **{name: (not given[name], f"off: {why}") for name, why in _REFUSED.items()},
         "eta": (0 <= given["eta"] < float("inf"), "a finite number, at least 0"),
@@ -58,12 +58,12 @@ def _rules(given: Mapping[str, Any]) -> dict[str, tuple[bool, str]]:
         "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
         "beta_from": (
             first is None or (online == "sequence_kl" and first >= given["online_beta"] > 0),
-            "at least the beta that it falls to, of the KL of whole answers alone",
+            "at least beta, and only with the KL of whole answers",
         ),
         "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
         "baseline": (
             not constant or (undivided and not by_mean and online != "alpha_dpg"),
-            "'mean' where rewards are divided, or alpha_dpg makes them other than 0 and 1",
+            "'mean' if rewards are divided, or if alpha_dpg changes them from 0 and 1",
         ),
         "divided_by_mean": (not by_mean or undivided_alone, f"False {other}"),
         "rate_power": (

@@ -1,1 +1,1 @@
-"""Files that survive a kill: tensors that are whole or absent, and journals that only grow."""
+"""Files that survive a killed process: tensors written atomically, and append-only journals."""

@@ -1,4 +1,4 @@
-"""A journal for a launch of several processes, each of which keeps what it has done beside the others."""
+"""A journal for the processes of a launch, each of which appends to a file of its own."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +10,10 @@ from dph_theory.support.journal import Journal
 
 
 class SharedJournal(Journal):
-    """A journal for each process of a launch, beside one another; their entries together are the work done.
+    """The journals of all processes of a launch in one folder, whose entries together are the finished work.
 
-    A process appends to its own. The entries are those that were there when it was opened, of launches with
-    any number of processes, and its own; `gather` looks for those of the others.
+    Each process appends to its own journal. It sees the entries that existed when it opened the journal, from
+    launches of any number of processes, and its own; `gather` adds the other processes' new entries.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any], kind: Any = dict) -> None:
@@ -21,10 +21,10 @@ class SharedJournal(Journal):
         own = path if rank == 0 else path.with_stem(f"{path.stem}-{rank}")
         super().__init__(own, identity, kind, may_miss=True)
         self.gather()
-        # Nobody appends before everybody has read.
+        # No process appends before all processes have read.
         PartialState().wait_for_everyone()
 
     def gather(self) -> None:
-        """Find the entries of all processes; those of another identity than this one's do not count."""
+        """Read the entries of all processes, except those with another identity."""
         for path in sorted(self._first.parent.glob(f"{self._first.stem}*{self._first.suffix}")):
             self._find(path)

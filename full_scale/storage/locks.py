@@ -1,4 +1,4 @@
-"""One training at a time in a folder, and no process that outlives the launcher that started it."""
+"""One training at a time per folder, and no process that outlives its launcher."""
 
 import ctypes
 import os
@@ -16,16 +16,16 @@ from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_text
 
 LOCK, HOLDER = "lock", "lock.holder"
-"""The lock, and who has it in words."""
+"""Name of the lock file, and of the file that describes the process which owns it."""
 _PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
 def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    """Work in a folder that no other process works in; RefusedError names another, unless to `wait`.
+    """Lock a folder for this process; if another process owns the lock, raise RefusedError or `wait`.
 
-    The kernel frees the lock when its process ends, however it ends. Of several processes of one launch the
-    first holds it for all.
+    The kernel frees the lock when its process ends, for whatever reason. In a launch of several processes the
+    first process locks the folder for all.
     """
     if os.environ.get("RANK", "0") != "0":
         yield
@@ -38,27 +38,27 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     except Timeout as error:
         who = holder.read_text(encoding="utf-8") if holder.is_file() else "another process"
         raise RefusedError(
-            f"{who} is at work in {folder}: wait for it, or take another output folder"
+            f"{who} is at work in {folder}: wait for it, or use another output folder"
         ) from error
     try:
         write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
-        # A folder that was made for work which was then refused is not left behind.
-        if new and not wait and {path.name for path in folder.iterdir()} <= {LOCK, HOLDER}:
+        # A folder that was created for refused work is removed.
+        if new and not wait and {path.name for path in folder.glob("*")} <= {LOCK, HOLDER}:
             shutil.rmtree(folder, ignore_errors=True)
         lock.release()
 
 
 def end_with_launcher() -> None:
-    """Have the kernel end this process when the launcher that started it (torchrun, accelerate) is killed.
+    """Have the kernel kill this process if the launcher that started it (torchrun, accelerate) is killed.
 
-    A launcher ends its processes itself, unless it is killed outright. On Linux; nothing elsewhere, and
-    nothing for a process that no launcher started.
+    A launcher ends its own processes unless it is killed outright. Works on Linux; has no effect elsewhere,
+    or without a launcher.
     """
     if "LOCAL_RANK" not in os.environ or sys.platform != "linux":
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == 1:
-        # It was killed before the kernel had been told.
+        # The launcher was killed before the request reached the kernel.
         os.kill(os.getpid(), signal.SIGKILL)

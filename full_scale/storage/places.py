@@ -1,4 +1,4 @@
-"""Whether a name can only be meant on this machine, and not on the Hub."""
+"""Checks that distinguish local paths from names on the Hub."""
 
 from pathlib import Path, PurePath
 
@@ -8,10 +8,10 @@ _FILES = {".json", ".jsonl", ".csv", ".parquet", ".gguf", ".safetensors"}
 
 
 def require_here(argument: str, name: str, allowed: str) -> None:
-    """ValueError for a path on this machine that leads nowhere; on the Hub it would be a stranger's.
+    """Raise ValueError for a missing local path, so that a stranger's Hub name is never loaded instead.
 
-    A name of the Hub is one word, or two with a slash between them. What begins with `/`, `.` or `~`, has
-    more slashes, ends as a file of data does, or begins with a folder that is here is a path.
+    A Hub name is one word, or two words separated by a slash. A name is a path if it begins with `/`, `.`,
+    `~` or an existing folder, has more slashes, or ends like a data file.
     """
     path = PurePath(name)
     local = name.startswith(("/", ".", "~")) or "\\" in name or len(path.parts) > 2 or path.suffix in _FILES

@@ -1,4 +1,4 @@
-"""Binary files that are either complete or not there, and the hashes that distinguish them."""
+"""Binary files that are either complete or absent, and the hashes that identify them."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from dph_theory.support.files import naming, write_bytes
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a safetensors file atomically: the old file stays until the new one is whole."""
+    """Write a safetensors file atomically: the old file remains until the new one is complete."""
     # Clones, because safetensors refuses views that share their memory.
     data = save(
         {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}, dict(metadata or {})
@@ -31,10 +31,10 @@ def write_tensors(
 
 @contextmanager
 def storing(folder: Path) -> Iterator[None]:
-    """What is written into an existing folder: OSError with the folder, and the space left, if that fails.
+    """Convert write errors into OSError with the folder's name and the free disk space.
 
-    torch and safetensors have errors of their own, which do not say that a disk is full; a full disk's own
-    error does not say where.
+    The errors of torch and safetensors do not say that a disk is full, and the system's error for a full disk
+    does not say where.
     """
     try:
         with naming(folder):
@@ -47,18 +47,18 @@ def storing(folder: Path) -> Iterator[None]:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a safetensors file; RefusedError if it is missing or damaged."""
+    """Read tensors and metadata of a safetensors file; RefusedError if the file is missing or damaged."""
     if not path.is_file():
-        raise RefusedError(f"no {path.name} in {path.parent}: remove the folder to begin anew")
+        raise RefusedError(f"no {path.name} in {path.parent}: remove the folder to restart")
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except SafetensorError as error:
-        raise RefusedError(f"{path} is damaged ({error}): remove {path.parent} to begin anew") from error
+        raise RefusedError(f"{path} is damaged ({error}): remove {path.parent} to restart") from error
 
 
 def hash_files(paths: Iterable[Path]) -> str:
-    """The sha256 of the files' names and contents, in the order of their names."""
+    """The sha256 of the files' names and contents, in order of name."""
     digest = hashlib.sha256()
     for path in sorted(paths, key=lambda path: path.name):
         digest.update(f"{path.name}:{path.stat().st_size}:".encode())
@@ -69,7 +69,7 @@ def hash_files(paths: Iterable[Path]) -> str:
 
 
 def database_hashes(references: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The sha256 of every database that references name under "database", by the name of its file.
+    """The sha256 of every database that references name under "database", by file name.
 
     Raises:
         RefusedError: If a database is missing.
@@ -79,7 +79,7 @@ def database_hashes(references: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for place in sorted(places):
         path = Path(place)
         if not path.is_file():
-            raise RefusedError(f"there is no database {path}: its answers cannot be judged")
+            raise RefusedError(f"there is no database {path}: answers to its questions cannot be judged")
         stat = path.stat()
         digest = _file_hash(path, stat.st_size, stat.st_mtime_ns)
         earlier = hashes.get(path.name)
@@ -93,7 +93,7 @@ def _file_hash(path: Path, size: int, changed: int) -> str:
 
 
 def hash_values(values: Any, tensors: Iterable[Tensor] = ()) -> str:
-    """The sha256 of JSON-ready values and of tensors' dtypes, shapes and bytes."""
+    """The sha256 of JSON-ready values and of the dtypes, shapes and bytes of tensors."""
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
     for tensor in tensors:
         digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())

@@ -1,1 +1,1 @@
-"""Validation: the records of runs held against the theory, instrument checks apart from predictions."""
+"""Validation: records of runs compared with the theory; instrument checks are separate from predictions."""

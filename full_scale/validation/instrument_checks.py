@@ -1,8 +1,8 @@
-"""Instrument checks: what holds for every policy whatsoever; a violation is an alarm, not a finding.
+"""Instrument checks: properties that every policy has. A violation means an error in the records.
 
-The excess KL is not negative, Pass@k follows from pass rates, the rehearsal guarantee holds, and the
-forward KL of a sequence is the sum over its tokens. A violated check says that log-probabilities, rewards or
-samples are not what the records say they are. Entries: `frontier`, `pass_at_k`, `rehearsal_guarantee`,
+The excess KL is not negative, Pass@k follows from pass rates, the rehearsal guarantee is satisfied, and the
+forward KL of a sequence is the sum over its tokens. A violated check shows that log-probabilities, rewards or
+samples are not as the records describe them. Entries: `frontier`, `pass_at_k`, `rehearsal_guarantee`,
 `tokens_and_sequences`.
 """
 
@@ -21,7 +21,7 @@ from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, Line, judged_line
 
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
-    """Every check that the run's records allow."""
+    """Run every check for which the run's records suffice."""
     rows = run.evaluation.rehearsed
     lines_by_set: list[tuple[str, Line]] = []
     for name, prompts in run.sets.items():
@@ -34,10 +34,10 @@ def instrument_checks(run: MeasuredRun) -> list[Line]:
 
 
 def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
-    """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt.
+    """Check that the excess KL(pi || a) - kl(V || A1) is not negative, on average and at the worst prompt.
 
-    The worst of so many prompts is judged at the level divided by their number, and against the least cost
-    within exact confidence intervals of V and A1.
+    The worst of n prompts is tested at the level divided by n, against the least cost within exact confidence
+    intervals of V and A1.
     """
     if prompts.correct.shape[1] < 2:
         return
@@ -46,15 +46,15 @@ def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
     kl, cost, rate = measured.kl.mean(), measured.cost.mean(), prompts.rate.mean()
     detail = f"KL {kl:.3g}, least {cost:.3g} at pass rate {rate:.3g}"
     if unsolved:
-        detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
+        detail += f"; {unsolved} prompts that no base sample solved have a cost that is too low"
     yield judged_line("excess KL", "frontier", measured.mean_excess, ">=", 0.0, NATS, detail=detail)
     yield from _worst_prompt(prompts)
 
 
 def _worst_prompt(prompts: PairedSet) -> Iterator[Line]:
-    """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
+    """Compare KL(pi || a) with the least cost within sampling error, at the prompt nearest to a violation.
 
-    Prompts whose pass rate may be the base's have no cost to fall below and are left out.
+    Prompts whose pass rate may equal the base's have no positive least cost and are left out.
     """
     count, samples = prompts.log_ratio.shape
     least = least_cost(prompts, THREE_SIGMA / count)
@@ -72,22 +72,22 @@ def _worst_prompt(prompts: PairedSet) -> Iterator[Line]:
         float(least[worst]),
         PROMPT_NATS,
         tests=count,
-        detail=f"prompt {prompts.ids[worst]}, of {len(moved)} whose pass rate surely moved",
+        detail=f"prompt {prompts.ids[worst]}, of {len(moved)} whose pass rate changed significantly",
     )
 
 
 def _worst(values: np.ndarray, errors: np.ndarray) -> int:
-    """The index of the least value in units of its standard error; one of exactly 0 +- 0 is never it."""
+    """Index of the smallest value in units of its standard error, ignoring values of exactly 0 +- 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where((values == 0) & (errors == 0), np.inf, values / errors)
     return int(score.argmin())
 
 
 def along_training(run: MeasuredRun) -> Iterator[Line]:
-    """The collapse meter of the training log: at no step is the excess KL negative.
+    """Check the collapse meter of the training log: the excess KL is not negative at any step.
 
-    The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
-    on were evaluated too is it known how far the meter's base rates may be off.
+    The worst of n steps is tested at the level divided by n. The error of the meter's base rates is known
+    only if the training prompts were evaluated too.
     """
     log = [entry for entry in run.training.log if "collapse/excess_kl" in entry]
     if not log or EXPLORED not in run.sets:
@@ -95,7 +95,7 @@ def along_training(run: MeasuredRun) -> Iterator[Line]:
     excess = np.array([entry["collapse/excess_kl"] for entry in log], dtype=float)
     error = np.array([entry["collapse/excess_kl_se"] for entry in log], dtype=float)
     worst = _worst(excess, error)
-    # The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown.
+    # Prompts per generated batch, over which the meter averaged; the minimum, 2, if unknown.
     batch_size, group_size = map(run.training.arguments.get, ("generation_batch_size", "num_generations"))
     groups = max(2, int(batch_size // group_size)) if batch_size and group_size else 2
     yield judged_line(
@@ -111,10 +111,10 @@ def along_training(run: MeasuredRun) -> Iterator[Line]:
 
 
 def base_rate_shift(run: MeasuredRun) -> float:
-    """How much too large the meter's cost may be by the few rollouts behind its base rates.
+    """Bound how much the meter overestimates the cost because few rollouts determine its base rates.
 
-    The meter took (c + 1/2)/(k + 1) from the pre-sampling, which also chose these prompts; the base's own
-    evaluation has samples apart from that choice. The shift of the mean cost from one to the other, at the
+    The meter uses (c + 1/2)/(k + 1) from the pre-sampling, which also selected these prompts. The base's own
+    evaluation has independent samples. The bound is the shift of the mean cost between the two rates, at the
     run's final pass rate, plus its margin.
     """
     prompts, rates = run.sets.get(EXPLORED), run.training.base_rates
@@ -127,11 +127,11 @@ def base_rate_shift(run: MeasuredRun) -> float:
 
 
 def pass_at_k_from_rates(prompts: PairedSet) -> Iterator[Line]:
-    """Pass@k from the pass rates of one half of the samples, against the best of k in the other.
+    """Compare Pass@k predicted from one half of the samples with the best of k in the other half.
 
-    1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
-    short, the function being concave in p); the second half is cut into groups of k, and a group passes if
-    one of its samples does. Samples that are not independent part the two.
+    The counts of the first half give an unbiased estimate of 1 - (1-p)^k (inserting the pass rate would give
+    too little, because the function is concave in p). The second half is divided into groups of k, and a
+    group passes if one of its samples does. The two differ if the samples are not independent.
     """
     half = prompts.correct.shape[1] // 2
     k = next((k for k in (8, 4, 2) if 2 * k <= half), None)
@@ -145,11 +145,11 @@ def pass_at_k_from_rates(prompts: PairedSet) -> Iterator[Line]:
 
 
 def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
-    """J >= exp(-KL(p_* || pi)) on the rehearsed prompts, for prompt and answer jointly.
+    """Check J >= exp(-KL(p_* || pi)) on the rehearsed prompts, jointly over prompts and answers.
 
-    KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
-    over fresh base samples of the prompt; J is a mean too. So no bias but that of the exponential of a mean;
-    by Jensen's inequality the joint statement follows from that for each prompt.
+    KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are samples of p_*, and
+    over fresh base samples of the prompt. J is a mean too. The only bias is that of the exponential of a
+    mean. By Jensen's inequality the joint statement follows from the statement for each prompt.
     """
     costs: dict[str, list[float]] = {}
     for row in rows:
@@ -170,10 +170,10 @@ def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line
 
 
 def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
-    """The forward KL summed over tokens is that of the sequence, row by row of the buffer.
+    """Check that the forward KL summed over tokens equals the sequence KL, row by row of the buffer.
 
-    Where the evaluation stored token sums of other divergences, these stand beside it: they differ from
-    the sequence's, in either direction.
+    Stored token sums of other divergences are listed too. They differ from the divergence of the sequence, in
+    either direction.
     """
     stored = [row for row in rows if FORWARD_KL.name in row.token_sums]
     if not stored:

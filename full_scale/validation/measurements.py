@@ -1,4 +1,4 @@
-"""What a run measured beside its initial model: prompt by prompt, against the tilt and the frontier."""
+"""Measurements of a run relative to its initial model, prompt by prompt: the tilt and the frontier."""
 
 import math
 from collections import Counter
@@ -22,13 +22,13 @@ from ..recipe.folders import Folders
 from ..training.record import TrainingRecord
 
 LARGEST_GAIN = 200.0  # Log odds beyond which a gain counts as infinite.
-RULE_OF_THREE = 3.0  # What never occurred in n draws has, at 95%, a probability below 3/n.
+RULE_OF_THREE = 3.0  # An event that never occurred in n draws has a probability below 3/n, at 95%.
 
 
 class TextSamples(NamedTuple):
-    """Of one prompt: rewards in [0, 1] of the policy's samples and the base's, and log pi/a of the former.
+    """Samples of one text: rewards in [0, 1] under policy and base, and log pi/a of the policy's samples.
 
-    Prompts of one text are one prompt, whose reward of an answer is the mean of theirs.
+    Prompts that share a text count as one prompt, whose reward is the mean of their rewards.
     """
 
     policy: Float[np.ndarray, " samples"]
@@ -37,11 +37,11 @@ class TextSamples(NamedTuple):
 
 
 def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
-    """The rate r of the tilt a exp(r v)/Z that relates policy to base; inf or -inf where no rate fits.
+    """Estimate the rate r of the tilt a exp(r v)/Z from base to policy; inf or -inf if no finite rate fits.
 
-    For samples y of the tilt and y' of the base, d = v(y) - v(y'), the mean of d exp(-r d/2) is 0 (swapping
-    y and y' turns its sign), at any number of samples. The common root over prompts, for rewards 0 and 1, is
-    Mantel and Haenszel's log odds ratio (1959): log sum V (1-A1) - log sum A1 (1-V).
+    For samples y of the tilt and y' of the base, d = v(y) - v(y'), the mean of d exp(-r d/2) is 0 (swapping y
+    and y' changes its sign), at any number of samples. For rewards 0 and 1 the common root over prompts is
+    the log odds ratio of Mantel and Haenszel (1959): log sum V (1-A1) - log sum A1 (1-V).
     """
     pairs = [_differences(text) for text in texts]
     values, shares = (np.concatenate(column) for column in zip(*pairs, strict=True))
@@ -52,26 +52,26 @@ def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
 
     if not ((values > 0).any() and (values < 0).any()):
         return MeanEstimate(math.inf if (values > 0).any() else -math.inf, math.inf, len(texts))
-    from scipy.optimize import brentq  # Half a second, for runs of KL control alone.
+    from scipy.optimize import brentq  # The import takes half a second; only runs of KL control need it.
 
     root = brentq(lambda rate: moments(rate, 1).sum(), -LARGEST_GAIN, LARGEST_GAIN)
-    # Delta method: the root moves by the equation's value over its slope.
+    # Delta method: the root shifts by the value of the equation divided by its slope.
     influence = moments(root, 1) / (moments(root, 2).mean() / 2)
     return MeanEstimate(root, mean_estimate(influence).standard_error, len(texts))
 
 
 def _differences(text: TextSamples) -> tuple[np.ndarray, np.ndarray]:
-    """Each difference of verdicts, policy less base, and its share of all pairs."""
+    """Differences of rewards between policy and base samples, and the share of pairs with each difference."""
     (policy, many), (base, often) = (np.unique(side, return_counts=True) for side in text[:2])
     share = np.multiply.outer(many, often) / (many.sum() * often.sum())
     return np.subtract.outer(policy, base).ravel(), share.ravel()
 
 
 def distance_to_tilt(texts: Sequence[TextSamples], rate: float) -> MeanEstimate:
-    """KL(pi || a exp(r v)/Z) = E_pi[log pi/a - r v] + log E_a exp(r v), the mean over prompts.
+    """Estimate KL(pi || a exp(r v)/Z) = E_pi[log pi/a - r v] + log E_a exp(r v), averaged over prompts.
 
-    The logarithm of a sample mean is corrected to first order in the variance; the correction, and for a
-    prompt that no base sample solved what it might have added, bound the bias that is left.
+    The logarithm of a sample mean is corrected to first order in the variance. The remaining bias is bounded
+    by this correction and, for prompts without a correct base sample, by their largest possible contribution.
     """
     distances = np.array([_distance(text, rate) for text in texts])
     return mean_estimate(distances[:, 0], bias=float(distances[:, 1].mean()))
@@ -79,7 +79,7 @@ def distance_to_tilt(texts: Sequence[TextSamples], rate: float) -> MeanEstimate:
 
 def _distance(text: TextSamples, rate: float) -> tuple[float, float]:
     n = len(text.base)
-    # Divided by exp(r), so that no weight overflows.
+    # Weights are divided by exp(r) to prevent overflow.
     weights = np.exp(rate * (text.base - 1))
     correction = float(weights.var()) / (2 * n * float(weights.mean()) ** 2)
     free_energy = rate + math.log(float(weights.mean())) + correction
@@ -95,7 +95,7 @@ EXPLORED, REHEARSED = "explored", "rehearsed"
 class PairedSet:
     """A set of prompts under a run: rewards, and sequence log-probabilities under the run and the base.
 
-    `base_correct` are the base's own samples on the same prompts, drawn apart from those that chose the set.
+    `base_correct` are independent samples of the base, not those that selected the set.
     """
 
     ids: tuple[str, ...]
@@ -105,31 +105,31 @@ class PairedSet:
     base_correct: Bool[np.ndarray, "prompts base_samples"]
     texts: tuple[str, ...] = ()  # The text of each prompt, as a hash; empty if no two are known to agree.
     verdicts: Float[np.ndarray, "prompts samples"] | None = None
-    """Of each sample, the mean reward of all prompts of its text; None where that is not known."""
+    """Mean reward of each sample over all prompts of its text; None if unknown."""
     base_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
 
     @property
     def rate(self) -> Float[np.ndarray, " prompts"]:
-        """The measured pass rates V(x)."""
+        """Measured pass rates V(x)."""
         return self.correct.mean(axis=1)
 
     @property
     def base_rate(self) -> Float[np.ndarray, " prompts"]:
-        """The base's measured pass rates A1(x)."""
+        """Measured base pass rates A1(x)."""
         return self.base_correct.mean(axis=1)
 
     @property
     def smoothed_base_rate(self) -> Float[np.ndarray, " prompts"]:
-        """Base rates (c + 1/2)/(n + 1), never 0 or 1."""
+        """Base rates (c + 1/2)/(n + 1), which are never 0 or 1."""
         return smoothed_rate(self.base_correct.sum(axis=1), self.base_correct.shape[1])
 
     @property
     def texts_differ(self) -> bool:
-        """Whether no two prompts have one text: only then does the policy see which prompt it is asked."""
+        """Return true if no two prompts share a text, by which alone the policy distinguishes prompts."""
         return len(set(self.texts)) == len(self.texts)
 
     def by_text(self) -> list[TextSamples]:
-        """The samples of each text, prompts of one text taken together; none without mean rewards."""
+        """Samples grouped by text, over all prompts of the text; empty without mean rewards."""
         if self.verdicts is None or self.base_verdicts is None:
             return []
         places: dict[str, list[int]] = {}
@@ -146,7 +146,7 @@ class PairedSet:
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run's records, and its sets paired with the base's."""
+    """The records of a run, and its sets paired with the base's."""
 
     name: str
     training: TrainingRecord
@@ -156,14 +156,14 @@ class MeasuredRun:
 
     @property
     def anchored(self) -> bool:
-        """Whether what it rehearses are answers of the base, correct or not."""
+        """Return true if the run rehearses answers of the base, correct or incorrect."""
         return bool(self.training.config["presample"].get("anchors"))
 
 
 def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
-    """The runs of these folders, the base's evaluation being read from `base` beside each.
+    """Read the runs in these folders; the base's evaluation is in `base` beside each run.
 
-    Raises ValueError that names a missing or malformed file, or a set that shares no prompt with the base's.
+    Raises ValueError for a missing or malformed file, or for a set without prompts in common with the base's.
     """
     if not folders:
         raise argument_error("runs", [], "at least one run folder")
@@ -185,12 +185,12 @@ def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:
-    """The prompts that both evaluations hold, in the run's order."""
+    """Pair the prompts that both evaluations contain, in the run's order."""
     of_base = {entry.id: entry for entry in base}
     both = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
     if not both:
         raise argument_error(
-            name, [entry.id for entry in prompts][:3], "prompts that the base's evaluation has too"
+            name, [entry.id for entry in prompts][:3], "prompts that the base's evaluation also contains"
         )
 
     def table(key: str, side: int = 0, other: str = "") -> np.ndarray:
@@ -219,32 +219,33 @@ def _table(name: str, rows: Sequence[Sequence[float]]) -> np.ndarray:
     lengths = {len(row) for row in rows}
     if len(lengths) != 1 or 0 in lengths:
         raise argument_error(
-            name, sorted(lengths), "as many samples, at least one, for every prompt of a set"
+            name, sorted(lengths), "the same number of samples, at least one, for every prompt of a set"
         )
     return np.array(rows, dtype=float)
 
 
 class Frontier(NamedTuple):
-    """KL(pi || a), the least kl(V || A1) and the excess, each (prompts,)."""
+    """KL(pi || a), the least cost kl(V || A1) and the excess KL, each of shape (prompts,)."""
 
     kl: Float[np.ndarray, " prompts"]
     cost: Float[np.ndarray, " prompts"]
     excess: Float[np.ndarray, " prompts"]
-    bias: float  # How far the mean excess may fall short by the meter's bias at this many samples.
+    bias: float  # Largest negative bias of the mean excess for this number of samples.
 
     @property
     def mean_excess(self) -> MeanEstimate:
-        """The mean over prompts; its standard error is the spread over prompts."""
+        """Mean over prompts, with the standard error of the spread over prompts."""
         return mean_estimate(self.excess, bias=self.bias)
 
 
 def frontier(measured: PairedSet) -> Frontier:
-    """The excess KL of every prompt: the collapse meter at base rates that were themselves sampled.
+    """Compute each prompt's excess KL: the collapse meter with base rates that were sampled too.
 
-    log A1 and log A0 enter the cost. From c of n base samples log((c + 1/2)/(n + 1/2)) estimates log A1 with
-    bias O(1/n^2), and too high where A1 n is below one or so: the excess then errs upwards, and no violation
-    is made up. The meter takes one rate, (c + 1/2)/(n + 1): both logs are off by the constant that is added
-    back. Source of the estimator: Haldane (1956) and Anscombe (1956), for the empirical logit.
+    The cost contains log A1 and log A0. For c of n correct base samples, log((c + 1/2)/(n + 1/2)) estimates
+    log A1 with bias O(1/n^2); if A1 n is below about 1 the estimate is too high, so that the excess is
+    overestimated and no false violation arises. The meter takes one rate, (c + 1/2)/(n + 1): both logarithms
+    differ by a constant, which is added back. Source: Haldane (1956), Anscombe (1956), for the empirical
+    logit.
     """
     n = measured.base_correct.shape[1]
     kl = measured.log_ratio.mean(axis=1)
@@ -256,11 +257,11 @@ def frontier(measured: PairedSet) -> Frontier:
 
 
 def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts"]:
-    """The least kl(V || A1) of each prompt over the confidence intervals of V and A1, at the given level.
+    """Minimise kl(V || A1) for each prompt over the confidence intervals of V and A1 at the given level.
 
-    The intervals are exact (Clopper and Pearson, 1934), so that prompts whose samples all agree, or that the
-    base hardly ever solves, make up no violation. kl grows with the distance of V from A1: the least is at
-    the ends that face each other, and 0 where the intervals meet.
+    The intervals are exact (Clopper and Pearson, 1934): prompts with unanimous samples, or rarely solved by
+    the base, cause no false violation. Because kl grows with the distance between V and A1, the minimum is at
+    the facing endpoints of the intervals, or 0 if the intervals overlap.
     """
     low, high = _interval(measured.correct, level)
     base_low, base_high = _interval(measured.base_correct, level)
@@ -278,10 +279,10 @@ def _interval(correct: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray
 
 @lru_cache
 def meter_bias(samples: int) -> float:
-    """The largest shortfall of the collapse meter's expectation at that many samples, over all pass rates.
+    """Largest negative bias of the collapse meter for this number of samples, over all pass rates.
 
-    Only the entropy of V in kl(V || A1) is estimated with a bias. It is summed exactly over the counts c of
-    correct samples (V on a grid of quantiles that is fine near 0, where the shortfall peaks at V ~ 1/n).
+    Only the entropy of V in kl(V || A1) is estimated with a bias. The bias is summed exactly over the counts
+    c of correct samples. V is on a grid of quantiles, fine near 0, where the bias is largest at V ~ 1/n.
     """
     count = np.arange(samples + 1)
     correct, zero = np.arange(samples) < count[:, None], np.zeros((samples + 1, samples))

@@ -1,4 +1,4 @@
-"""The numbers that theory gives for a run, by the arguments that its trainer got."""
+"""Numbers that the theory predicts for a run, from the arguments of its trainer."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, Sign, judged_line
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
-    """Every prediction that the run's method and records allow."""
+    """Make every prediction that the run's method and records allow."""
     lines_by_set: list[tuple[str, Line]] = []
     if EXPLORED in run.sets:
         lines_by_set += [(EXPLORED, line) for line in stationary_policy_lines(run, run.sets[EXPLORED])]
@@ -27,7 +27,7 @@ def predictions(run: MeasuredRun) -> list[Line]:
 
 
 def untested(run: MeasuredRun) -> list[str]:
-    """What the run converges to, or why that is not known; which predictions were not tested, and why."""
+    """State the policy that the run converges to or why it is unknown, and the predictions left untested."""
     objective = objective_of(run.training.arguments)
     end = f"converges to {objective}, by theory"
     if objective.unknown:
@@ -45,9 +45,9 @@ def untested(run: MeasuredRun) -> list[str]:
 
 
 def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Line]:
-    """The policy that the run's penalty converges to, on the prompts trained on.
+    """Compare the run with the policy its penalty converges to, on the training prompts.
 
-    Prompts of one text are one prompt whose verifier is the mean of theirs. Entries: `kl_control`,
+    Prompts that share a text count as one prompt with their mean reward. Entries: `kl_control`,
     `many_prompts`, `sequence_penalties`, `token_penalties`, `group_advantages`.
     """
     objective = objective_of(run.training.arguments)
@@ -58,14 +58,14 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
         yield from _tilt_lines(prompts, objective, note)
     elif prompts.texts_differ:
         predicted = normalised_pass_rate_at(prompts.smoothed_base_rate, **objective.stationary_arguments)
-        # Of a prompt that no base sample solved, or all did, the base's rate may as well be 0 or 1.
+        # If no base sample of a prompt is correct, or all are, its base rate may be 0 or 1.
         never, always = ~prompts.base_correct.any(axis=1), prompts.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
         gap = mean_estimate(prompts.rate - predicted, bias=float(unsure.mean()))
         line = judged_line(
             "pass_rate", _statement(objective), gap, "==", float(predicted.mean()), RATE, detail=note
         )
-        # Of a KL of tokens the prediction is for answers that one token decides.
+        # For a token-level KL the prediction applies to answers that one token decides.
         several = objective.of_tokens and run.training.arguments.get("max_completion_length", 1) > 1
         off = line.verdict is Judgement.INCONSISTENT and several
         yield replace(line, verdict=Judgement.CONDITION) if off else line
@@ -77,16 +77,16 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
 
 
 def _statement(objective: Objective) -> str:
-    """The subject of the theorems that give the stationary policy."""
+    """Name the entry whose theorems give the stationary policy."""
     if objective.advantage.scale not in UNDIVIDED:
         return "group_advantages"
     return "token_penalties" if objective.of_tokens else "kl_control"
 
 
 def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator[Line]:
-    """What pi = a exp(v/b)/Z implies, v being the mean verdict: how much odds grow, and no distance left.
+    """Test two consequences of pi = a exp(v/b)/Z, with mean reward v: the gain in log odds, and a KL of 0.
 
-    The weight of an advantage that is not divided is one for all pass rates.
+    An undivided advantage has the same weight at all pass rates.
     """
     texts = prompts.by_text()
     weight = float(group_weight(objective.group_size or 2, 0.5, objective.advantage.scale or "none"))
@@ -104,20 +104,20 @@ def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator
 
 
 def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
-    """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal minimises.
+    """Predict the pass rate on rehearsed prompts, where the gauge of f decides the target of rehearsal.
 
-    -log u of correct answers has p_* as its target, mass 1: the mass does not fall below the base's. A
-    generator that vanishes with its slope at u = 1 (k3; JS and alpha as li2025choice writes them) has the
-    base's own mass A1, and so does any of answers correct or not. Entries: `rehearsal_gauge`.
+    -log u of correct answers has p_* as its target, pass rate 1: the pass rate does not fall below the
+    base's. The target is the base's pass rate A1 if the generator has slope 0 at u = 1 (k3; JS and alpha as
+    in li2025choice), or if correct and incorrect answers are rehearsed. Entries: `rehearsal_gauge`.
     """
     prompts, target = run.sets[REHEARSED], rehearsal_target(run.training.arguments)
     if target is None:
         return
     gap, base = mean_estimate(prompts.rate - prompts.base_rate), float(prompts.base_rate.mean())
     relation: Sign = "=="
-    detail = "slope 0 at u = 1: the rehearsal's target is the base's; exploration may move it"
+    detail = "slope 0 at u = 1: the target of rehearsal is the base's rate; exploration may shift it"
     if run.anchored:
-        detail = "answers correct or not are rehearsed, whose target is the base"
+        detail = "correct and incorrect answers are rehearsed, so the target is the base"
     elif target == "one":
         relation, detail = ">=", "from the base's towards 1"
     yield judged_line("rehearsed mass", "rehearsal_gauge", gap, relation, base, RATE, detail=detail)

@@ -1,4 +1,4 @@
-"""Theory against training as one record and as tables, and methods side by side."""
+"""Theory compared with training, as one record and as tables, and methods compared with one another."""
 
 import math
 from collections import Counter
@@ -25,32 +25,32 @@ COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", 
 KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
-"""The evaluated set of each seed of each method, and of the base."""
-Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]  # Of prompts, a number of each.
+"""Evaluations of one set: one per seed of each method, and one of the base."""
+Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]  # A statistic of each prompt.
 
 
 @dataclass(frozen=True)
 class Column:
-    """A number of a method, one value a seed; none where it is not defined."""
+    """A statistic of a method, one value per seed; empty if it is undefined."""
 
     values: tuple[float, ...]
 
     @property
     def mean(self) -> float | None:
-        """The mean over seeds, if there are any."""
+        """Mean over seeds; None without seeds."""
         return float(np.mean(self.values)) if self.values else None
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation over seeds, where there are several."""
+        """Standard deviation over seeds; None for fewer than two."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
 
 def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Column]]:
-    """Each column of each method.
+    """Compute each column for each method.
 
-    styles kept: entropy of a prompt's style histogram over its samples, in nats; retention: of the prompts of
-    which a base sample was correct, the share of which a sample still is.
+    `styles kept` is the entropy of a prompt's style histogram over its samples, in nats. `retention` is the
+    share of prompts with a correct base sample that still have a correct sample.
     """
     by_method = {}
     for name, seeds in evaluations.items():
@@ -76,7 +76,7 @@ def _numbers(summary: Summary) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class MethodDifference:
-    """A measure of one method less that of another, and the sign that the literature reports (0: none)."""
+    """Difference of a measure between two methods, and the sign reported in the literature (0: none)."""
 
     measure: str
     before: str
@@ -87,11 +87,11 @@ class MethodDifference:
 
     @property
     def sign(self) -> int:
-        """The sign if it is established, or 0; `found` in stored records."""
+        """Sign of a statistically significant difference, else 0; stored in records as `found`."""
         return 0 if abs(self.value) <= self.margin else int(np.sign(self.value))
 
     def cells(self) -> tuple[str, ...]:
-        """The row of a table."""
+        """Cells of a table row."""
         signs = {0: "", 1: "higher", -1: "lower"}
         margin = f"{self.margin:.3f}" if math.isfinite(self.margin) else "one seed"
         numbers = (f"{self.value:+.3f}", margin)
@@ -100,10 +100,10 @@ class MethodDifference:
 
 
 def differences(evaluations: Evaluations) -> list[MethodDifference]:
-    """Every method against the base, and the rehearsing ones against GRPO.
+    """Compare every method with the base, and the rehearsing methods with GRPO.
 
-    Expected are a higher Pass@1 than the base's, for every method; a lower Pass@k at many samples and a lower
-    style entropy, for GRPO; higher ones than GRPO's, for DPH.
+    Expected signs: Pass@1 above the base for every method; Pass@k at many samples and style entropy below the
+    base for GRPO; both above GRPO for DPH.
     """
     samples = min(len(p.correct) for seeds in evaluations.values() for s in seeds for p in s.prompts)
     many = max(k for k in KS if k <= samples)
@@ -128,12 +128,12 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
 
 
 def reproduced(gaps: Sequence[MethodDifference]) -> str:
-    """How many of the expected differences were found."""
+    """Sentence on how many expected differences were observed."""
     expected = [gap for gap in gaps if gap.expected]
     agreed = sum(gap.sign == gap.expected for gap in expected)
     open_ = sum(gap.sign == 0 for gap in expected)
     return (
-        f"Of {len(expected)} expected differences {agreed} were found, {open_} were not statistically "
+        f"Of {len(expected)} expected differences {agreed} were observed, {open_} were not statistically "
         f"significant, {len(expected) - agreed - open_} went the other way."
     )
 
@@ -141,10 +141,10 @@ def reproduced(gaps: Sequence[MethodDifference]) -> str:
 def difference(
     before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], measure: Measure
 ) -> MeanEstimate:
-    """The mean of a measure after minus before, over seeds and questions, both counted as drawn at random.
+    """Estimate a measure after minus before, treating seeds and questions as random samples.
 
-    A prompt is compared with itself, and a seed with the same seed of the other method (the base, evaluated
-    once, stands for each).
+    Each prompt is compared with itself, and each seed with the other method's same seed. The base, evaluated
+    once, is compared with every seed.
     """
     count = max(len(before), len(after))
     first, second = (
@@ -155,9 +155,9 @@ def difference(
 
 
 def _by_question(seeds: Sequence[EvaluatedSet], measure: Measure) -> list[dict[str, float]]:
-    """A measure by question, of each seed.
+    """Average a measure by question, for each seed.
 
-    Prompts of one text, asked of several databases, are one question: a policy cannot tell them apart.
+    Prompts that ask several databases the same text are one question: a policy cannot distinguish them.
     """
     means = []
     for evaluated in seeds:
@@ -169,10 +169,10 @@ def _by_question(seeds: Sequence[EvaluatedSet], measure: Measure) -> list[dict[s
 
 
 def _mean(by_question: Sequence[Mapping[str, float]]) -> MeanEstimate:
-    """The mean over seeds and those questions that all of them have, both counted as drawn at random.
+    """Average over seeds and over the questions that all seeds share, treating both as random samples.
 
-    The squared error is that over questions plus that over seeds, its degrees of freedom Satterthwaite's
-    (1946); a single seed has no error of its own.
+    The squared error adds the contributions of questions and of seeds, with Satterthwaite's degrees of
+    freedom (1946). A single seed contributes no error.
     """
     common = [question for question in by_question[0] if all(question in seed for seed in by_question)]
     values = np.array([[seed[question] for question in common] for seed in by_question])
@@ -213,26 +213,26 @@ class SetMeans:
 
     @classmethod
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
-        """The means of a set."""
+        """Compute the means of a set."""
         measured = frontier(prompts)
         of_prompts = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
         rate, base, kl, cost = (float(values.mean()) for values in of_prompts)
         return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
-        """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
+        """Cells of a table row. The unbiased estimate of the least KL is clipped at 0."""
         least = max(0.0, self.cost)
         shown = (self.pass_rate, self.base_pass_rate, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
 
 
-WIDE = 10.0  # A margin so many times as wide as what it is about is none.
-BAND = 0.05  # How often a mean Pass@k lies outside its band.
+WIDE = 10.0  # A margin larger than this multiple of its number carries no information.
+BAND = 0.05  # Probability that a mean Pass@k lies outside its band.
 
 
 @dataclass(frozen=True)
 class PassAtK:
-    """The mean Pass@k of one set over the seeds of a run, or of the base, and how far off it may be."""
+    """Mean Pass@k of one set over the seeds of a run, or of the base, with its margin of error."""
 
     run: str
     set: str
@@ -240,10 +240,10 @@ class PassAtK:
     prompts: int
     value: Mapping[str, float]  # By k.
     margin: Mapping[str, float]
-    """Half of the 95% band, over seeds and questions; of one seed, over questions alone."""
+    """Half-width of the 95% band over seeds and questions; over questions alone for one seed."""
 
     def cells(self, ks: Sequence[str]) -> tuple[str | float, ...]:
-        """The row of a table."""
+        """Cells of a table row."""
         bands = {
             k: f"{value:.3f}" + (f" +- {self.margin[k]:.3f}" if math.isfinite(self.margin[k]) else "")
             for k, value in self.value.items()
@@ -252,7 +252,7 @@ class PassAtK:
 
 
 def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
-    """Of each set: the base, and every run over its seeds (`<run>-seed0`, `<run>-seed1`, ...)."""
+    """Mean Pass@k of each set: for the base, and for every run over its seeds (`<run>-seed0`, ...)."""
     rows = []
     for name in dict.fromkeys(name for run in runs for name in run.evaluation.sets if name in run.base):
         by_run: dict[str, list[EvaluatedSet]] = {}
@@ -271,7 +271,7 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
 
 @dataclass(frozen=True)
 class Validation:
-    """What runs measured, the instrument checks, and the predictions, each a line with its judgement."""
+    """Measurements of runs, instrument checks and predictions, each line with its judgement."""
 
     runs: tuple[str, ...]
     pass_at_k: tuple[PassAtK, ...]
@@ -279,12 +279,12 @@ class Validation:
     checks: tuple[Line, ...]
     predictions: tuple[Line, ...]
     training: Mapping[str, Sequence[Mapping[str, float | None]]]
-    """By run, what the collapse meter logged step by step."""
+    """Values that the collapse meter logged at each step, by run."""
     policies: tuple[str, ...] = ()
-    """Of each run where it converges to, or why that is not known, and what was not tested."""
+    """For each run, the policy it converges to or why that is unknown, and the untested predictions."""
 
     def sentences(self) -> list[str]:
-        """One on the checks, one on the predictions: all that is said of the tables."""
+        """One sentence on the checks and one on the predictions, for all tables together."""
         of_checks = f"{len(self.checks)} instrument checks: {_counts(self.checks)}."
         broken = [line for line in self.checks if line.verdict is Judgement.INCONSISTENT]
         if broken:
@@ -299,20 +299,20 @@ class Validation:
         return [of_checks, *self.policies, of_predictions]
 
     def as_record(self) -> dict[str, Any]:
-        """The record that is stored."""
+        """The record to store."""
         results = {key: value for key, value in as_json(self).items() if key != "runs"}
         config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy")
         findings = self.sentences()
         return record(KIND, seed=0, config=config, results=results, findings=findings, packages=packages)
 
     def tables(self) -> list[Table]:
-        """Pass@k, what was measured on each set of each run, the checks and the predictions, judged."""
+        """Tables of Pass@k, of the measurements on each set, and of the judged checks and predictions."""
         ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
         of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
         of_set = ("run", "set", "pass_rate", "base", "KL", "least KL", "excess KL")
         of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
-        checks = "instrument checks: hold for every policy; a violation is an alarm"
-        predicted = "predictions: training could have missed them"
+        checks = "instrument checks: true for every policy; a violation is an error of the records"
+        predicted = "predictions, which training may fail to meet"
         pass_at_k = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
         rows = [row.cells(ks) for row in self.pass_at_k]
         return [
@@ -324,10 +324,10 @@ class Validation:
 
 
 def validate(runs: Sequence[Path]) -> Validation:
-    """Hold the runs of these folders against the theory.
+    """Compare the runs in these folders with the theory.
 
-    A run's evaluation and training records are read from its folder, the base's evaluation from `base`
-    beside it. ValueError for missing or malformed files.
+    Each folder contains a run's evaluation and training records, and `base` beside the folder contains the
+    base's evaluation. Raises ValueError for missing or malformed files.
     """
     measured_runs = read_runs(runs)
     return Validation(
@@ -359,7 +359,7 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _along_training(run: MeasuredRun) -> list[dict[str, float | None]]:
-    """What the collapse meter logged, without its prefix, at each step that has it."""
+    """Values logged by the collapse meter, without their prefix, at each step that has them."""
     prefix = "collapse/"
     return [
         {"step": entry.get("step")}

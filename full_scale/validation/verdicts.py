@@ -1,4 +1,4 @@
-"""Judgements: a measured number against a predicted one, decided by one stated rule."""
+"""Judgements of a measured number against a predicted number, by one explicit rule."""
 
 import math
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ RATE = 0.1  # Resolution of pass rates: margins above ten points decide nothing.
 NATS = 0.1  # Resolution of a mean KL over prompts.
 PROMPT_NATS = 1.0  # Resolution of the excess KL of one prompt, or at one step of training.
 LOG_ODDS = 0.5  # Resolution of the common log odds ratio.
-ROUNDING = 1e-3  # Resolution, in nats, of sums of the very same log-probabilities.
+ROUNDING = 1e-3  # Resolution, in nats, of sums of identical log-probabilities.
 
 
 class Judgement(StrEnum):
-    """What the samples say about a number that the theory gives."""
+    """Outcome of comparing samples with a number that the theory predicts."""
 
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
     UNDECIDED = "not enough samples"
     CONDITION = "condition not met"
-    """It is off, and the prediction holds under a condition that this run does not fulfil."""
+    """The number is off, but the prediction requires a condition that this run does not satisfy."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A measured number against the theory's, judged; `standard_error` and `margin` are those of the gap."""
+    """A measured and a predicted number, judged; `standard_error` and `margin` are those of the gap."""
 
     name: str
     theory: str
@@ -54,10 +54,10 @@ def judged_line(
     tests: int = 1,
     detail: str = "",
 ) -> Line:
-    """The line of `estimate relation prediction`, as yet of no run and no set, from the gap between the two.
+    """Judge `estimate relation prediction` from the gap between the two; run and set are filled in later.
 
-    Margins above `resolution`, in the units of the estimate, decide nothing; of how many gaps this is the
-    worst, `tests` says.
+    Margins above `resolution`, in the units of the estimate, decide nothing. `tests` is the number of gaps of
+    which this one is the worst.
     """
     estimate, margin = prediction + gap.value, gap.margin(tests)
     verdict = decide(gap, relation, resolution, tests)
@@ -66,11 +66,12 @@ def judged_line(
 
 
 def decide(gap: MeanEstimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:
-    """The judgement of a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
+    """Judge a gap = estimate - prediction that should be 0 (`==`) or not negative (`>=`).
 
     The margin is at least ROUNDING. Inconsistent: the gap violates the relation by more than its margin.
-    Consistent: it does not, and the margin is at most `resolution`, or the gap clears the margin on the
-    good side of `>=`. Otherwise the samples are not enough. `tests` > 1 if the gap is the worst of that many.
+    Consistent: the gap does not, and its margin is at most `resolution`, or the gap exceeds its margin in the
+    allowed direction of `>=`. Otherwise the samples do not suffice. `tests` is the number of gaps of which
+    this is the worst.
     """
     margin = max(gap.margin(tests), ROUNDING)
     if math.isnan(gap.value) or math.isinf(margin):

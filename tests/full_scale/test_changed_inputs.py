@@ -122,7 +122,7 @@ def test_the_base_of_another_model_is_no_reference(recipe, tmp_path):
     stored["results"]["identity"]["initial_hash"] = "another"
     folders.base().evaluation.write_text(json.dumps(stored))
     trained(recipe)
-    with pytest.raises(ValueError, match=r"initial_hash=.* 'another', as of the base"):
+    with pytest.raises(ValueError, match=r"initial_hash=.* 'another', as for the base"):
         evaluate_stage(recipe, silent)
 
 
@@ -162,7 +162,7 @@ def test_only_the_model_that_was_trained_is_evaluated_by_its_recipe(recipe):
     assert evaluate_stage(more, silent).model.hash == model_hash(folders.model)
     tiny_llama(folders.root / "other", hidden=16, scale=2.0, seed=3)
     (folders.root / "other" / "model.safetensors").rename(folders.model / "model.safetensors")
-    with pytest.raises(RefusedError, match=r"does not hold the model that .*training.json describes"):
+    with pytest.raises(RefusedError, match=r"does not contain the model that .*training.json describes"):
         evaluate_stage(more, silent)
 
 

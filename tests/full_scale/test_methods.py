@@ -25,7 +25,7 @@ from full_scale.tasks.tiny_sql.task import build
 )
 def test_each_method_differs_in_its_divisor_and_its_rehearsal(method, scale, by_mean, rehearses):
     assert method in COMPARED
-    run = MethodRun.by_recipe("llama3.2-1b-gsm8k", ("train.max_steps=7",), method, 3)
+    run = MethodRun.at_seed("llama3.2-1b-gsm8k", ("train.max_steps=7",), method, 3)
     made = setup(run.recipe.method, train=run.recipe.train)
     assert made.arguments["scale_rewards"] == scale
     assert made.arguments.get("divided_by_mean", False) == by_mean
@@ -45,7 +45,7 @@ def test_each_method_differs_in_its_divisor_and_its_rehearsal(method, scale, by_
 )
 def test_what_the_comparison_decides_is_no_override(overrides, method, message):
     with pytest.raises(ValueError, match=message):
-        MethodRun.by_recipe("tiny-sql", overrides, method, 0)
+        MethodRun.at_seed("tiny-sql", overrides, method, 0)
 
 
 @pytest.mark.slow

@@ -1,1 +1,1 @@
-"""What the advantage is divided by, on the built-in SQL task under TRL, to the end of training."""
+"""The effect of the advantage's divisor, on the built-in SQL task under TRL, to the end of training."""

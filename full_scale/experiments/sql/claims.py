@@ -1,7 +1,7 @@
-"""Predictions about the SQL runs, written before any run of seeds 2 to 6, each beside a cheap rival.
+"""Predictions about the SQL runs, written before any run of seeds 2 to 6, each with a simple rival.
 
-Seeds 0 and 1 had been seen at 40 and 160 steps. Step 640, other groups, penalties by the mean but one,
-anchors, verifier errors and the forecast had not been seen at any seed.
+Seeds 0 and 1 were known at 40 and 160 steps. Unknown at every seed were step 640, other group sizes, all but
+one of the penalties by the mean, anchors, verifier errors and the forecast.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ RETENTION = "Shared strategies (entries `retention`)"
 MIDDLE, END = 160, 640
 """Steps at which claims are judged."""
 MARGIN = 0.01
-"""An earlier checkpoint counts as of equal Pass@1 if it is at most this much lower."""
+"""Largest deficit in Pass@1 at which an earlier checkpoint counts as equal."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class SeedRuns:
     runs: Mapping[str, FinishedSqlRun]
     base: MeasuredBase
     forecasts: Mapping[str, SharesForecast]
-    """By divisor, at groups of eight."""
+    """Forecasts by divisor, for groups of eight."""
 
     def held_out(self, label: str, step: int) -> Answered:
-        """Held-out answers of a run after a step; KeyError if that is not measured."""
+        """Held-out answers of a run after a step; KeyError if the step was not measured."""
         return self.runs[label].at(step).held_out
 
 
@@ -41,10 +41,10 @@ Value = Callable[[SeedRuns], float]
 
 
 def mixture(run: Answered, base: Answered, pass_rate: float, k: int) -> float:
-    """Pass@k of a policy mixed with the base so that its Pass@1 falls to `pass_rate`, in exact expectation.
+    """Pass@k of a run mixed with the base so that Pass@1 equals `pass_rate`, in exact expectation.
 
-    Each of the k answers is the base's with probability w = (run - pass_rate) / (run - base). Without a fall
-    to make, w = 0.
+    Each of the k answers is the base's with probability w = (run - pass_rate) / (run - base), clipped to 0 if
+    no fall is needed.
     """
     own, of_base = run.pass_at(1), base.pass_at(1)
     weight = min(max((own - pass_rate) / (own - of_base), 0.0), 1.0) if own > of_base else 0.0
@@ -60,9 +60,9 @@ def mixture(run: Answered, base: Answered, pass_rate: float, k: int) -> float:
 
 
 def early_stopping(run: FinishedSqlRun, step: int, pass_rate: float, k: int) -> float:
-    """The best Pass@k among the checkpoints up to `step` whose Pass@1 is at least `pass_rate` - MARGIN.
+    """Best Pass@k among the checkpoints up to `step` whose Pass@1 is at least `pass_rate` - MARGIN.
 
-    If no checkpoint reaches that, the Pass@k of the one with the highest Pass@1.
+    If no checkpoint reaches that Pass@1, the Pass@k of the checkpoint with the highest Pass@1.
     """
     earlier = [checkpoint.held_out for checkpoint in run.course if checkpoint.step <= step]
     reached = [answers for answers in earlier if answers.pass_at(1) >= pass_rate - MARGIN]
@@ -71,9 +71,10 @@ def early_stopping(run: FinishedSqlRun, step: int, pass_rate: float, k: int) -> 
 
 
 def hotter_sampling(run: FinishedSqlRun, pass_rate: float, k: int) -> float:
-    """Pass@k of a final policy sampled so hot that its Pass@1 falls to `pass_rate`.
+    """Pass@k of a final policy at the sampling temperature where its Pass@1 equals `pass_rate`.
 
-    Linear between the measured temperatures. If Pass@1 is lower already at temperature 1, that is used.
+    Values between measured temperatures are interpolated linearly. If Pass@1 is lower already at temperature
+    1, the Pass@k at temperature 1.
     """
     measured = [run.course[-1].held_out, *run.hotter]
     if not run.hotter:

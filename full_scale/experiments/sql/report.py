@@ -15,15 +15,15 @@ from .runs import Answered, FinishedSqlRun, MeasuredBase, SharesForecast, SqlRun
 
 BASE, FORECAST = "base", "forecast"
 SHOWN = (1, 2, 4, 8, 16, 32, 64)
-"""The k of the tables."""
+"""Values of k in the tables."""
 
 
 def report(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> StudyReport:
-    """Pass@k of each method at its last step, and every prediction with its outcome."""
+    """Report Pass@k of each method at its last step, and every prediction with its outcome."""
     outcomes = [*store.read(RUN, FinishedSqlRun, [run.id for run in runs]).values()]
     bases = store.read(BASE, MeasuredBase)
     if not bases:
-        return StudyReport([], ["Nothing is finished yet."], lambda: ({}, {}))
+        return StudyReport([], ["No run is finished yet."], lambda: ({}, {}))
     base, forecasts = bases["base"], store.read(FORECAST, SharesForecast)
     by_seed: dict[int, dict[str, FinishedSqlRun]] = {}
     for outcome in outcomes:
@@ -58,7 +58,7 @@ def report(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> St
 
 
 def pass_table(base: MeasuredBase, outcomes: Sequence[FinishedSqlRun]) -> Table:
-    """Held-out Pass@k after each method's last step, means over seeds."""
+    """Table of held-out Pass@k after each method's last step, averaged over seeds."""
     labels = dict.fromkeys(outcome.run.label for outcome in outcomes)
     rows: list[tuple[Any, ...]] = [("base", "", *(f"{base.held_out.pass_at(k):.3f}" for k in SHOWN))]
     for label in labels:

@@ -1,4 +1,4 @@
-"""The runs on the SQL task as values, with the measurements of each; importing this loads no model."""
+"""The runs on the SQL task as values, with their measurements; importing this module loads no model."""
 
 import re
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from ..outcome import Settings
 STEPS = (10, 20, 40, 80, 160, 320, 640)
 """Optimizer steps after which a run is measured."""
 ANSWERS, BASE_ANSWERS, TRAINED_ANSWERS = 256, 1024, 64
-"""Answers to each text: held-out, held-out by the base, trained."""
+"""Answers per text: on held-out prompts, on held-out prompts by the base, on training prompts."""
 TEMPERATURES, HOTTER_ANSWERS = (1.1, 1.2, 1.4), 64
-"""Sampling temperatures at which the final policy of a GRPO run is measured too, and answers to each text."""
+"""Further sampling temperatures for the final policy of a GRPO run, and answers per text at each."""
 SEEDS, FEWER_SEEDS = (2, 3, 4, 5, 6), (2, 3, 4)
-"""Seeds of the five methods compared first, and of all others. Seeds 0 and 1 suggested the claims."""
+"""Seeds of the first five methods, and of all others. Seeds 0 and 1 suggested the claims."""
 Divisor: TypeAlias = Literal["none", "std", "mean"]
 
 
@@ -31,12 +31,12 @@ class SqlRun(Settings):
     method: str = "GRPO"
     """Name of the method in recipes."""
     divided_by: Divisor = "std"
-    """Divisor of the advantage; no effect when the KL is in the reward."""
+    """Divisor of the advantage; without effect if the KL is in the reward."""
     coefficient: float | None = None
-    """Coefficient of the KL penalty; None without one."""
+    """Coefficient of the KL penalty; None without a penalty."""
     group_size: int = 8
     anchors: int = 0
-    """Prompts whose base answers are rehearsed in place of those of solved prompts."""
+    """Number of prompts whose base answers are rehearsed instead of those of solved prompts."""
     false_positives: float = 0.0
     """Share of incorrect answers that the verifier accepts."""
     false_negatives: float = 0.0
@@ -91,20 +91,20 @@ class SqlRun(Settings):
 class Answered:
     """Judged answers of one policy to the prompts of one set.
 
-    Prompts of one text (one question asked of ten databases) share their answers: each answer is judged
+    Prompts that share a text (one question asked of ten databases) share their answers. Each answer is judged
     against every database, so that Pass@k of each prompt is unbiased.
     """
 
     n: int
-    """Answers to each prompt."""
+    """Number of answers to each prompt."""
     correct: tuple[int, ...]
-    """Correct ones of each prompt, in the order of the task."""
+    """Number of correct answers to each prompt, in the order of the task."""
     styles: Mapping[str, int]
-    """Answers by style; `other` are those that are correct on no database of their text, or of no style."""
+    """Number of answers by style; `other` counts answers without a style, or incorrect on every database."""
     temperature: float = 1.0
 
     def pass_at(self, k: int) -> float:
-        """Mean of the unbiased Pass@k over prompts."""
+        """Mean over prompts of the unbiased Pass@k."""
         return float(np.mean(pass_at_k(self.n, np.array(self.correct), k)))
 
     @property
@@ -122,21 +122,21 @@ class Answered:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Measurements of a policy after so many optimizer steps."""
+    """Measurements of a policy after a number of optimizer steps."""
 
     step: int
     held_out: Answered
     trained: Answered
-    """On the explored prompts, by the verifier that does not err."""
+    """Answers to the explored prompts, judged by the exact verifier."""
     kl: float
     """Mean over held-out texts of the estimated KL(policy || base), in nats."""
     excess_kl: float
-    """The same minus the least KL at which the text's mean pass rate is reached, in nats."""
+    """Mean of that KL minus the least KL with the same mean pass rate of the text, in nats."""
 
 
 @dataclass(frozen=True)
 class FinishedSqlRun:
-    """A run with its course; `hotter` holds its final policy at other sampling temperatures."""
+    """A run with its checkpoints; `hotter` contains its final policy at other sampling temperatures."""
 
     run: SqlRun
     course: tuple[Checkpoint, ...]
@@ -144,7 +144,7 @@ class FinishedSqlRun:
     seconds: float = 0.0
 
     def at(self, step: int) -> Checkpoint:
-        """The checkpoint of a step; KeyError if that step was not measured."""
+        """Checkpoint of a step; KeyError if the step was not measured."""
         for checkpoint in self.course:
             if checkpoint.step == step:
                 return checkpoint
@@ -153,24 +153,24 @@ class FinishedSqlRun:
 
 @dataclass(frozen=True)
 class MeasuredBase:
-    """The base on both sets, what its styles solve, and how many prompts it solves or leaves open."""
+    """Measurements of the base: answers to both sets, its styles, and the numbers of (un)solved prompts."""
 
     held_out: Answered
     trained: Answered
     verdicts: Mapping[str, tuple[int, ...]]
-    """By held-out text: how many of its answers pass 0, 1, ... of the text's databases."""
+    """By held-out text, the number of answers that pass 0, 1, ... of the text's databases."""
     successes: Mapping[str, tuple[tuple[int, int], ...]]
-    """By style: (correct, all) answers of that style on each trained prompt."""
+    """By style, the numbers (correct, all) of its answers to each training prompt."""
     solved: int
     explored: int
 
 
 @dataclass(frozen=True)
 class SharesForecast:
-    """A forecast made before training, from the base's counts alone: the course of the shared strategies.
+    """A forecast of the shared strategies' course, made before training from the base's counts alone.
 
-    Entries: `retention`. Along the expected-gradient flow on the trained prompts: pass rate, Pass@8, Pass@32
-    and the shares of styles.
+    The expected-gradient flow on the training prompts gives pass rate, Pass@8, Pass@32 and shares of styles.
+    Entries: `retention`.
     """
 
     divided_by: Divisor
@@ -181,12 +181,12 @@ class SharesForecast:
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def pass_at(self, k: int, pass_rate: float) -> float:
-        """Forecast Pass@k when the trained pass rate is so high; its last value beyond the flow's end."""
+        """Forecast of Pass@k at this training pass rate; the last value beyond the flow's end."""
         values = {8: self.pass_at_8, 32: self.pass_at_32}[k]
         return float(np.interp(pass_rate, self.pass_at_1, values))
 
     def shares_at(self, pass_rate: float) -> dict[str, float]:
-        """Forecast shares of styles when the trained pass rate is so high."""
+        """Forecast of the shares of styles at this training pass rate."""
         return {
             style: float(np.interp(pass_rate, self.pass_at_1, values))
             for style, values in self.shares.items()
@@ -194,7 +194,7 @@ class SharesForecast:
 
 
 def first_runs() -> list[SqlRun]:
-    """The five methods of the first picture, seed by seed."""
+    """Runs of the first five methods, seed by seed."""
     settings: list[dict[str, Any]] = [
         {"experiment": "divisors", "divided_by": divisor} for divisor in ("none", "std", "mean")
     ]
@@ -205,7 +205,7 @@ def first_runs() -> list[SqlRun]:
 
 
 def other_runs() -> list[SqlRun]:
-    """Other penalties, groups, anchors and verifiers, seed by seed."""
+    """Runs with other penalties, groups, anchors and verifiers, seed by seed."""
     settings: list[dict[str, Any]] = [
         {"experiment": "verifier errors", "divided_by": divisor, name: 0.1}
         for name in ("false_positives", "false_negatives")
@@ -236,10 +236,10 @@ def other_runs() -> list[SqlRun]:
 
 
 def declared() -> list[SqlRun]:
-    """All runs, the first picture's before the others."""
+    """All runs, the first five methods before the others."""
     return [*first_runs(), *other_runs()]
 
 
 def quick_runs() -> list[SqlRun]:
-    """GRPO and DPH-F by the mean for ten steps."""
+    """GRPO and DPH-F by the mean, for ten steps."""
     return [SqlRun("divisors", steps=STEPS[0]), SqlRun("rehearsal", "DPH-F", "mean", steps=STEPS[0])]

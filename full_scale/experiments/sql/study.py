@@ -20,7 +20,7 @@ DIVISORS = ("none", "std", "mean")
 
 
 def steps(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> Iterator[Step]:
-    """Measure the base, forecast from its counts, then run what is declared."""
+    """Measure the base, make forecasts from its counts, then run the declared runs."""
     folder = store.journal.path.parent.resolve()
     room = __package__
     yield Step(BASE, f"{room}.training:measured_base", {"base": (folder,)})
@@ -32,7 +32,7 @@ def steps(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> Ite
 
 
 def identity(options: StudyOptions) -> dict[str, Any]:
-    """Sizes that are no fields of a run."""
+    """Sizes on which the rows depend but that are not fields of a run."""
     return {"kind": "sql", "answers": ANSWERS, "base_answers": BASE_ANSWERS}
 
 

@@ -1,4 +1,4 @@
-"""Trainings on the SQL task: the base is measured once, each run along its course."""
+"""Trainings on the SQL task: the base is measured once, and each run at several steps."""
 
 import time
 from collections import Counter
@@ -50,7 +50,7 @@ FLOW_TIMES = np.concatenate([[0.0], np.geomspace(0.01, 3000.0, 240)])
 
 
 def recipe_of(run: SqlRun, folder: Path, output: Path) -> Recipe:
-    """The packaged recipe with the run's changes, on the task that lies in `folder`."""
+    """The packaged recipe with the run's changes, on the task stored in `folder`."""
     task = folder / "task"
     places = (f"output={output}", f"model.path={task / MODEL}", f"task.data={task}")
     return load_recipe("tiny-sql", (*places, *run.overrides, "train.save_steps=100000"))
@@ -86,7 +86,7 @@ def measured_base(folder: Path) -> MeasuredBase:
 
 
 def shares_forecast(base: MeasuredBase, divided_by: Divisor, group_size: int) -> SharesForecast:
-    """The flow of the shares of styles under this divisor, from the base's counts on trained prompts."""
+    """Flow of the shares of styles under this divisor, from the base's counts on training prompts."""
     styles = [*base.successes]
     counts = np.array([base.successes[style] for style in styles], float)  # (styles, prompts, 2)
     correct, total = counts[..., 0], counts[..., 1]
@@ -95,7 +95,7 @@ def shares_forecast(base: MeasuredBase, divided_by: Divisor, group_size: int) ->
     rho = np.full(len(success), 1 / len(success))
     flow = trained_shares(shares, success, rho, group_weighting(group_size, divided_by), FLOW_TIMES)
     rates = flow @ success.T
-    # Pass rates rise along the flow but for rounding, which interpolation must not see.
+    # Pass rates increase along the flow except for rounding, which would break the interpolation.
     columns = {k: (1 - (1 - rates) ** k).mean(axis=1) for k in (1, 8, 32)}
     return SharesForecast(
         divided_by,
@@ -131,7 +131,7 @@ def conduct(run: SqlRun, folder: Path, base: MeasuredBase) -> FinishedSqlRun:
 
 
 class ErringVerifier:
-    """A verifier that errs at the rates of a run, by random numbers of the seed of the run."""
+    """A verifier with the error rates of a run, whose errors follow from the run's seed."""
 
     def __init__(self, verifier: Verifier, run: SqlRun) -> None:
         self.verifier, self.rates = verifier, (run.false_positives, run.false_negatives)
@@ -139,7 +139,7 @@ class ErringVerifier:
         self.bound = {"false_positives": run.false_positives, "false_negatives": run.false_negatives}
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-        """Scores, of which a share is wrong."""
+        """Scores, a share of which is deliberately incorrect."""
         scores = self.verifier(examples, completions)
         if not any(self.rates):
             return scores
@@ -150,12 +150,12 @@ class ErringVerifier:
         ]
 
     def close(self) -> None:
-        """Close the verifier itself."""
+        """Close the wrapped verifier."""
         self.verifier.close()
 
 
 class _Set:
-    """Prompts by text: each text is answered once for all databases that it is asked of."""
+    """Prompts by text: each text is answered once for all its databases."""
 
     def __init__(self, examples: Sequence[Prompt]) -> None:
         self.examples = examples
@@ -166,7 +166,7 @@ class _Set:
     def answers(
         self, policy: AnsweringModel, n: int, seed: int, temperature: float = 1.0
     ) -> dict[str, list[Completion]]:
-        """n answers to each text."""
+        """Sample n answers to each text."""
         sampling = replace(policy.recipe.sampling, temperature=temperature)
         policy = replace(policy, recipe=replace(policy.recipe, sampling=sampling))
         firsts = [prompts[0] for prompts in self.texts.values()]
@@ -175,7 +175,7 @@ class _Set:
     def scores(
         self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]]
     ) -> dict[tuple[str, str], Score]:
-        """The score of each different answer on each prompt, by the prompt's id and the answer's text."""
+        """Score each distinct answer on each prompt, by the prompt's id and the answer's text."""
         pairs = [
             (example, text)
             for prompt, group in answers.items()
@@ -186,12 +186,12 @@ class _Set:
         return {(example.id, text): score for (example, text), score in zip(pairs, scores, strict=True)}
 
     def style(self, scores: Mapping[tuple[str, str], Score], prompt: str, answer: Completion) -> str:
-        """The style of an answer that is correct on some database of its text; OTHER for any other answer."""
+        """Style of an answer that is correct on some database of its text; OTHER for any other answer."""
         of_answer = [scores[example.id, answer.text] for example in self.texts[prompt]]
         return (of_answer[0].style or OTHER) if any(score.correct for score in of_answer) else OTHER
 
     def passed(self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]]) -> dict[str, list[int]]:
-        """By text, on how many of its databases each answer is correct."""
+        """By text, the number of its databases on which each answer is correct."""
         scores = self.scores(verifier, answers)
         return {
             prompt: [sum(scores[e.id, answer.text].correct for e in self.texts[prompt]) for answer in group]
@@ -201,7 +201,7 @@ class _Set:
     def answered(
         self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]], temperature: float = 1.0
     ) -> Answered:
-        """Counts of correct answers by prompt, and of styles."""
+        """Count correct answers by prompt, and answers by style."""
         scores = self.scores(verifier, answers)
         correct = [sum(scores[e.id, a.text].correct for a in answers[e.prompt]) for e in self.examples]
         styles = Counter(
@@ -213,7 +213,7 @@ class _Set:
     def successes(
         self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]]
     ) -> dict[str, tuple[tuple[int, int], ...]]:
-        """By style, (correct, all) answers of that style on each prompt."""
+        """By style, the numbers (correct, all) of its answers to each prompt."""
         scores = self.scores(verifier, answers)
         counts: dict[str, list[list[int]]] = {}
         for number, example in enumerate(self.examples):
@@ -226,7 +226,7 @@ class _Set:
 
 
 class _Course(TrainerCallback):
-    """Measures the policy while it is trained; neither weights nor the training's random numbers change."""
+    """Callback that measures the policy during training and changes neither weights nor random numbers."""
 
     def __init__(
         self, recipe: Recipe, task: Task, initial: LoadedModel, presampling: Presampling, base: MeasuredBase
@@ -237,7 +237,7 @@ class _Course(TrainerCallback):
         self.checkpoints: list[Checkpoint] = []
 
     def on_step_end(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
-        """Measure after the steps of STEPS."""
+        """Measure after the steps in STEPS."""
         if state.global_step in STEPS:
             self.checkpoints.append(self._checkpoint(objects["model"], state.global_step))
 
@@ -273,7 +273,7 @@ class _Course(TrainerCallback):
         )
 
     def _kl(self, policy: AnsweringModel, answers: Mapping[str, Sequence[Completion]]) -> list[float]:
-        """The mean of log pi - log ref over the answers to each text, in nats."""
+        """Mean of log pi - log ref over the answers to each text, in nats."""
         firsts = [self.held_out.texts[text][0] for text in answers]
         pairs = [
             (tuple(prompt), answer.token_ids)
@@ -291,10 +291,10 @@ class _Course(TrainerCallback):
 
 
 def least_kl(counts: np.ndarray, mean: float) -> float:
-    """The least KL to a base at which the mean number of databases passed is `mean`, in nats.
+    """Least KL to a base at which the mean number of databases passed is `mean`, in nats.
 
-    The base passes j databases with probability counts[j] / counts.sum(). The least KL is that of the base
-    tilted by exp(lambda j); beyond the largest j that the base has, that of the base given this j.
+    The base passes j databases with probability counts[j] / counts.sum(). The base tilted by exp(lambda j)
+    attains the least KL, or the base conditioned on its largest j if `mean` exceeds that j.
     """
     passes, shares = np.arange(len(counts)), counts / counts.sum()
     top = passes[counts > 0].max()

@@ -1,4 +1,4 @@
-"""A pool of worker processes that judge jobs, what verifiers share that use one, and several in a task."""
+"""Worker processes that judge jobs, the base class of verifiers that use them, and dispatch in a task."""
 
 import json
 import os
@@ -26,29 +26,29 @@ from ..protocol import Prompt, Score, Verifier, bound_to, matches
 from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
-"""A worker that is not ready by then, on however busy a machine, will not be."""
+"""Time limit for the start of a worker, sufficient even on a busy machine."""
 STARTS = 3
-"""Workers that are started for one job."""
+"""Number of workers started for one job before it fails."""
 GRACE_SECONDS, PATIENCE = 2.0, 10.0
-"""The wall time after which the parent kills what the kernel's own clock did not: so many times a job's
-limit, and so much besides. The limit is one of computing: no answer is to be judged by a machine's load."""
+"""Wall time after which the parent kills a worker: PATIENCE times the job's limit plus GRACE_SECONDS. The
+limit itself counts CPU time and is enforced by the kernel, so that the machine's load affects no reward."""
 
 _START = (
     "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
     "from full_scale.tasks.verifiers.worker import main; main(*sys.argv[1:])"
 )
-"""The program of a worker, whose first argument are the folders to import from."""
+"""Program of a worker, whose first argument lists the folders to import from."""
 _LIBRARY = frozenset(map(sysconfig.get_path, ("stdlib", "platstdlib")))
 _PASSED_ON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
-"""What of the environment a Python may need to start."""
+"""Environment variables that a Python process may need to start."""
 
 Job = Mapping[str, Any]
 
 
 class Limits(NamedTuple):
-    """What a worker may use: seconds of computing on one job, bytes of address space and of a file.
+    """Limits of a worker: CPU seconds per job, and bytes of address space and of written files.
 
-    `environment`: variables that it sees; `first`: a module that is imported before the limits hold.
+    `environment` lists variables that it may see; `first` is a module imported before the limits apply.
     """
 
     seconds: float
@@ -59,7 +59,7 @@ class Limits(NamedTuple):
 
 
 class Worker:
-    """One worker process, started at once, awaited at its first job."""
+    """A worker process that starts on construction and is awaited at its first job."""
 
     def __init__(self, judge: str, limits: Limits) -> None:
         self._judge, self._limits, self._ready, self.deadline = judge, limits, False, 0.0
@@ -68,7 +68,7 @@ class Worker:
         self.socket, theirs = socket.socketpair()
         self._replies = self.socket.makefile("rb")
         # The standard library comes first, and the working folder only for a user's own judge, which adds it:
-        # a file json.py that lies there is no part of a judge.
+        # a file json.py there must not replace the standard one.
         paths = [str(Path(path).resolve()) for path in sys.path if path]
         command = [
             *("-B", "-P", "-c", _START, json.dumps([path for path in paths if path not in _LIBRARY])),
@@ -78,11 +78,11 @@ class Worker:
             str(limits.write),
             limits.first,
         ]
-        # Of the environment it sees where to import from, nothing secret, and what is named.
+        # The worker sees the variables for imports and the named ones, but no secrets.
         names = (*_PASSED_ON, *limits.environment)
         environment = {key: os.environ[key] for key in names if key in os.environ}
-        # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
-        # own, so that an interrupt at the keyboard is the parent's to handle.
+        # A separate program, not a fork of a parent with threads and a GPU, in a separate
+        # session, so that the parent handles keyboard interrupts.
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, *command],
@@ -94,7 +94,7 @@ class Worker:
             )
 
     def give(self, job: bytes) -> bool:
-        """Hand over a job and start its clock; false if the process had died while it was idle."""
+        """Send a job and start its clock; false if the process died while it was idle."""
         self._await_ready()
         self._number += 1
         try:
@@ -105,9 +105,9 @@ class Worker:
         return True
 
     def take(self) -> Reply | None:
-        """The reply to this job, or none if the process ended in the middle of it, or was too long.
+        """Reply to the current job, or None if the process ended or exceeded its time.
 
-        A judge that forks may reply twice: what is of another job is passed over.
+        A judge that forks may reply twice; replies to other jobs are skipped.
         """
         number, line = b"", b""
         while number != b"%d" % self._number:
@@ -122,8 +122,8 @@ class Worker:
         return reply
 
     def stop(self) -> int:
-        """End the process and what it has started; its exit status, of its own end if it had ended."""
-        # The session that began with it; until it is waited for, its number is nobody else's.
+        """Kill the process and its children, and return its exit status."""
+        # Kill its session. The id is not reused before the process is waited for.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
@@ -148,23 +148,23 @@ class Worker:
 
 
 class Pool(AbstractContextManager["Pool"]):
-    """Workers that stay; `map` hands them jobs, equal ones once, and returns one reply a job, in order.
+    """A pool of persistent workers; `map` judges each distinct job once, and returns replies in job order.
 
     `judge` is `module:function`, from a job (a JSON-ready mapping) to a reply (a small mapping with an
-    `outcome`). A job whose worker runs out of time or dies gets the outcome `timeout` or `crash`; no job
-    makes `map` raise. RuntimeError if workers cannot be started at all: then no reward would mean anything.
-    `workers` is how many at most (by default this process's share of the CPUs); they start when first needed,
+    `outcome`). If a worker runs out of time or dies, the job's outcome is `timeout` or `crash`; no job makes
+    `map` raise. Raises RefusedError if workers cannot be started, because no reward would be meaningful then.
+    `workers` is their largest number (default: this process's share of the CPUs). Workers start on demand,
     `close` ends them, and the pool can be used again, from any thread.
     """
 
     def __init__(self, judge: str, limits: Limits, workers: int | None = None) -> None:
-        # Several processes may train side by side on the machine.
+        # Several processes may train in parallel on the machine.
         own_cpus = max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
         size = own_cpus if workers is None else workers
         if size < 1:
             raise argument_error("workers", workers, "at least 1")
         if limits.seconds <= 0 or limits.memory <= 0 or limits.write < 0:
-            raise argument_error("limits", limits, "seconds and bytes above 0, to write 0 or more")
+            raise argument_error("limits", limits, "seconds and memory above 0, write at least 0")
         self._judge, self._limits, self._size = judge, limits, size
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
@@ -178,7 +178,7 @@ class Pool(AbstractContextManager["Pool"]):
         _stop(self._workers)
 
     def map(self, jobs: Sequence[Job]) -> list[Reply]:
-        """One reply for each job, in order."""
+        """Return one reply for each job, in order."""
         lines = [json.dumps(job).encode() + b"\n" for job in jobs]
         replies: dict[bytes, Reply] = {line: {} for line in lines}
         queue = iter([*replies])
@@ -193,13 +193,13 @@ class Pool(AbstractContextManager["Pool"]):
                         replies[job] = reply
                         self._next(slot, queue, running)
             except BaseException:
-                # Workers that still compute would give their replies to the next batch's jobs.
+                # Busy workers would send their replies to the next batch's jobs.
                 self.close()
                 raise
         return [replies[line] for line in lines]
 
     def _next(self, slot: int, queue: Iterator[bytes], running: selectors.DefaultSelector) -> None:
-        """Give the worker at `slot` the next job, if one is left."""
+        """Send the next job, if any, to the worker at `slot`."""
         for job in queue:
             for _ in range(STARTS):
                 if self._workers[slot].give(job):
@@ -208,13 +208,13 @@ class Pool(AbstractContextManager["Pool"]):
             else:
                 raise RefusedError(
                     f"{STARTS} worker processes for {self._judge} ended before they took an answer, the last "
-                    f"with status {status}: what {self._limits.first or 'the judge'} imports may end them"
+                    f"with status {status}: an import of {self._limits.first or 'the judge'} may end them"
                 )
             running.register(self._workers[slot].socket, selectors.EVENT_READ, (slot, job))
             return
 
     def _finished(self, running: selectors.DefaultSelector) -> list[tuple[int, bytes, Reply]]:
-        """Wait for replies, deaths and deadlines: the slots that are free again, with their jobs' replies."""
+        """Wait for a reply, death or deadline; return the slots that are free again, with their replies."""
         deadlines = [self._workers[key.data[0]].deadline for key in running.get_map().values()]
         ready = [key for key, _ in running.select(max(0.0, min(deadlines) - time.monotonic()))]
         done = []
@@ -248,8 +248,8 @@ def _stop(workers: list[Worker]) -> None:
 class PooledVerifier(AbstractContextManager["PooledVerifier"]):
     """A verifier whose judge runs in worker processes; a context manager that ends them.
 
-    A subclass says what the judge gets of an answer (`job`). What occurs more than once in a batch is
-    judged once. RuntimeError if no worker can be started.
+    Subclasses define the judge's job for an answer (`job`). Equal jobs in a batch are judged once. Raises
+    RefusedError if no worker can be started.
     """
 
     def __init__(self, judge: str, limits: Limits, workers: int | None) -> None:
@@ -263,7 +263,7 @@ class PooledVerifier(AbstractContextManager["PooledVerifier"]):
         self._pool.close()
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-        """One score for each pair of example and completion, in order."""
+        """Return one score for each pair of example and completion, in order."""
         jobs = [self.job(*pair) for pair in zip(examples, completions, strict=True)]
         replies = iter(self._pool.map([job for job in jobs if job is not None]))
         return [
@@ -278,28 +278,28 @@ class PooledVerifier(AbstractContextManager["PooledVerifier"]):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """What of its settings decides a reward."""
+        """Settings on which the rewards depend."""
         return {}
 
     @abstractmethod
     def job(self, example: Prompt, completion: str) -> Job | None:
-        """What the judge gets, JSON-ready; None for no answer. ValueError for a bad reference."""
+        """JSON-ready job for the judge; None if there is no answer. ValueError for an invalid reference."""
 
     def style(self, job: Job) -> str | None:
-        """The style of the answer, where the task names styles."""
+        """Style of the answer, if the task defines styles."""
         return None
 
 
 def with_options(maker: Any, values: Mapping[str, Any], where: str, *given: str, **fixed: Any) -> Any:
-    """A verifier or a reward with these options; ValueError for one that its class does not take."""
+    """Build a verifier or a reward with these options; ValueError for unknown options."""
     hints = get_type_hints(maker.__init__)
-    # What is given already, and what is returned, are no options.
+    # Arguments that are set already, and the return type, are no options.
     hints = {key: hint for key, hint in hints.items() if key not in ("return", "function", "style")}
     return maker(*given, **fixed, **typed_arguments(hints, values, where))
 
 
 def required_fields(example: Prompt, *names: str) -> list[Any]:
-    """These of an example's reference; ValueError for one that is missing."""
+    """Values of these fields of an example's reference; ValueError for a missing field."""
     for name in names:
         if example.reference.get(name) in (None, ""):
             given = dict(example.reference)
@@ -308,21 +308,21 @@ def required_fields(example: Prompt, *names: str) -> list[Any]:
 
 
 class Dispatch:
-    """Hands each example to the verifier that its `reference["verifier"]` names; ValueError for others."""
+    """Dispatch of each example to the verifier that its reference names; ValueError for unknown names."""
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
         self._verifiers = dict(verifiers)
 
     @property
     def bound(self) -> dict[str, Any]:
-        """What decides the rewards of each."""
+        """Settings of all verifiers on which rewards depend."""
         settings: dict[str, Any] = {}
         for verifier in self._verifiers.values():
             settings |= bound_to(verifier)
         return settings
 
     def match_of(self, example: Prompt) -> str | None:
-        """As the example's verifier has it."""
+        """Execution match that the example's verifier uses."""
         names = matches(self._verifiers[example.reference["verifier"]], [example])
         return names[0] if names else None
 
@@ -332,7 +332,7 @@ class Dispatch:
             verifier.close()
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
-        """One score for each pair, each verifier called once."""
+        """Return one score for each pair, with one call per verifier."""
         pairs = [*zip(examples, completions, strict=True)]
         scores: dict[int, Score] = {}
         for example in examples:

@@ -166,7 +166,7 @@ def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_not
         "used for 64 updates",
         "corrected by sequence_mask",
         "The reference follows the policy every 64 steps",
-        "Not run here, may change what the run selects: ",
+        "Not audited, but may change the stationary policy: ",
         "top_p=0.5",
         "reward_weights=[1.0, 0.5]",
     ):

@@ -137,7 +137,7 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
         ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
         ({"output": "nowhere"}, "run dph evaluate --base"),
         # Beside a base of other samples nothing can be compared, also under another name.
-        ({"evaluate": EvaluateConfig(samples=8, k=(1,)), "name": "new"}, "evaluate.samples=8 .*: 4, as of"),
+        ({"evaluate": EvaluateConfig(samples=8, k=(1,)), "name": "new"}, "evaluate.samples=8 .*: 4, as for"),
         (
             {"sampling": SamplingConfig(temperature=0.5, max_new_tokens=12), "name": "new"},
             "sampling.temperature=0.5 .*base",

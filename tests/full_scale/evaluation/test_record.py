@@ -47,7 +47,7 @@ def test_findings_say_the_numbers():
     assert FOUND.findings == [
         "run on in_domain (1 prompts): greedy 1.000, Pass@2 0.500 (se 0.250); "
         "retention 0.500 (1 of 2, 95% interval 0.061 to 0.939); "
-        "the verifier failed on 2.0% of the samples, which count as wrong"
+        "the verifier failed on 2.0% of the samples, which count as incorrect"
     ]
     by = replace(FOUND.sets["in_domain"], match=("bird", "spider"))
     (said,) = replace(FOUND, sets={"dev": by}).findings
@@ -96,5 +96,5 @@ def test_retention_and_exploration_by_hand():
 def test_bad_input():
     with pytest.raises(ValueError, match="at least one"):
         summary([], (1,))
-    with pytest.raises(ValueError, match="prompts that the run's evaluation has too"):
+    with pytest.raises(ValueError, match="prompts that the run's evaluation also contains"):
         against_base([prompt("a", 1, [1])], [prompt("b", 1, [1])])

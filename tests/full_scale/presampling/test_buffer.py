@@ -64,7 +64,7 @@ def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
     for folder, made in ((tmp_path, buffer()), (tmp_path / "other", buffer(seed=1))):
         RehearsalBuffer.store(folder, [made.table], {})
     (tmp_path / "other" / BUFFER).replace(tmp_path / BUFFER)
-    with pytest.raises(RefusedError, match="its manifest describes"):
+    with pytest.raises(RefusedError, match="does not match its manifest"):
         RehearsalBuffer.load(tmp_path)
 
 

@@ -135,7 +135,7 @@ class Bound(Rule):
         ("task", {"name": "other"}, "task='other'"),
         ("task", {"train": ruled_task((16, 8, 14, 4, 16, 10, 12)).train},
          r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>"),
-        ("task", {"verifier": Bound()}, r"verifier=<1 changed \('module .*'\)>.*put that back"),
+        ("task", {"verifier": Bound()}, r"verifier=<1 changed \('module .*'\)>.*restore the old state"),
     ],
 )  # fmt: skip
 def test_a_training_on_anything_else_is_refused_by_name(whole, part, values, named):
@@ -208,7 +208,7 @@ def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
     task = replace(ruled_task((16, 8)), verifier=Failing("e1"))
     found = presample(elsewhere(whole[0], tmp_path), task, whole[1])
     assert found.findings[0] == (
-        "the verifier failed on 6 of 12 rollouts, which count as wrong: KeyError: 'bound' (6 times)"
+        "the verifier failed on 6 of 12 rollouts, which count as incorrect: KeyError: 'bound' (6 times)"
     )
 
 
@@ -264,7 +264,7 @@ def test_anchors_are_rehearsed_by_answers_right_and_wrong_and_not_explored(whole
     assert {Rule.score(*answer).correct for answer in answers} == {True, False}
     expected = plain_log_probs(initial.model, rows[0].prompt_ids, rows[0].completion_ids, 0.9).detach()
     np.testing.assert_allclose(rows[0].ref_logps, expected, atol=1e-5)
-    assert "3 prompts are held at the base, chosen at random, and 9 rows" in " ".join(found.findings)
+    assert "3 prompts are anchored to the base, chosen at random, and 9 rows" in " ".join(found.findings)
     assert presample(of, ruled_task(), initial).pef == found.pef
 
 
@@ -306,7 +306,7 @@ def test_a_kernel_that_the_transfer_command_measures_names_prompts_as_the_task_d
     ("anchors", "held", "match"),
     [
         (8, None, "presample.anchors=8 is not allowed: fewer than the 8 prompts"),
-        (2, ("o0", "o1"), "2 of the training prompts at least; 0 are in it"),
+        (2, ("o0", "o1"), "one with at least 2 of the training prompts; it has 0"),
         (2, "another model", "a kernel of this run's model"),
     ],
 )

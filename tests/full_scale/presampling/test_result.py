@@ -56,12 +56,12 @@ ENDLESS = {"unfinished": 16, "cut_off": "and so", "buffer": buffer(0)}
     ("made", "said"),
     [
         (sampled(["a"], ["b", "c"]), []),
-        (sampled([], ["b"], correct=0), ["1 prompts never solved cost", "D_pef is empty"]),
+        (sampled([], ["b"], correct=0), ["1 prompts were never solved", "D_pef is empty"]),
         (sampled(["b"], [], unfinished=2), ["D_exp is empty", "25.0% of the rollouts were cut off"]),
         (sampled(["b"], ["c"], **ENDLESS),
-         ["1 prompts ended by itself; 100.0%", "(one ended in 'and so'): give"]),
+         ["1 prompts ended by itself; 100.0%", "(one ended in 'and so'): raise"]),
         (sampled(["b"], ["c"], outcomes={"correct": 8, "gold_error": 8}),
-         ["8 rollouts count as wrong because"]),
+         ["8 rollouts count as incorrect because"]),
     ],
 )  # fmt: skip
 def test_findings_follow_the_numbers(made, said):

@@ -62,7 +62,7 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
         ({"name": "MaxRL"}, {}, []),
         ({"name": "DPH-F", "divided_by": "mean"}, {}, ["Dynamic"]),
         ({"name": "DPH-F", "rate_power": 0.5}, {}, ["Dynamic"]),
-        ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not done"]),
+        ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not implemented"]),
         ({"name": "alpha-DPG"}, {}, []),
         ({"name": "DPH-F", "rehearsal_form": "released_forward"},
          {}, ["sample std", "Dynamic", "released code"]),

@@ -101,7 +101,7 @@ def test_overrides_are_yaml_and_the_last_counts(written):
         ("evaluate: {k: 3}", "evaluate.k=3.*list"),
         ("name: ../escape", "name='../escape'"),
         ("presample: {k: 4, threshold: 5}", "presample.threshold=5.*from 1 to k=4"),
-        ("presample: {kernel: k.npz}", "presample.kernel='k.npz'.*none without presample.anchors"),
+        ("presample: {kernel: k.npz}", "presample.kernel='k.npz'.*null without presample.anchors"),
         ("sampling: {temperature: 0}", "sampling.temperature=0 .*greater than 0"),
         ("sampling: {top_p: 1.5}", "sampling.top_p=1.5"),
         ("model: {dtype: float8}", "model.dtype='float8'.*bfloat16"),
@@ -122,8 +122,8 @@ def test_a_wrong_recipe_is_named(written, text, says):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("method: {name: DPH-F}\nmethod: {eta: 0.1}", "the key 'method' stands twice"),
-        ("method: {eta: 0.1, eta: 0.2}", "the key 'eta' stands twice"),
+        ("method: {name: DPH-F}\nmethod: {eta: 0.1}", "the key 'method' appears twice"),
+        ("method: {eta: 0.1, eta: 0.2}", "the key 'eta' appears twice"),
         ("3: {eta: 0.1}", "a key that is no text"),
         ("2026-01-01: 1", "2026-01-01"),
         ("extends: 5", "extends=5: |extends=5 "),

@@ -102,7 +102,7 @@ def test_pairing_keeps_common_prompts_and_refuses_none_and_ragged_samples():
     assert found.base_rate == [1.0]
     with pytest.raises(ValueError, match="prompts that the base"):
         paired("x", [entry("a")], [entry("b")])
-    with pytest.raises(ValueError, match="as many samples"):
+    with pytest.raises(ValueError, match="the same number of samples"):
         paired("x", [entry("a"), entry("b", (1,))], [entry("a"), entry("b")])
 
 
