@@ -135,7 +135,7 @@ class ExcessKLEstimate(NamedTuple):
 
     @property
     def certificate(self) -> str:
-        """What the excess KL proves to be retained, in a sentence, at the median solved prompt.
+        """Sentence about the strategies that the excess KL proves retained, at the median solved prompt.
 
         Two standard errors are added to the estimate, and none is taken to be below zero.
         """

@@ -18,7 +18,7 @@ class Reference:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What selects the paper: its key, the first author's surname, its arXiv number."""
+        """Names that select the paper: its key, the first author's surname, its arXiv number."""
         surname = re.sub(r"^(?:\w\. )+", "", self.authors.partition(" et al.")[0].partition(",")[0])
         return (self.key, surname, *re.findall(r"\d{4}\.\d{5}", self.where))
 
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What selects the source: its paper's names, its places, and 3.1 for a place 3.1a."""
+        """Names that select the source: its paper's names, its places, and 3.1 for a place 3.1a."""
         places = [part.strip() for part in self.place.split(";") if part]
         theorems = [place[:-1] for place in places if re.fullmatch(r".*\d[a-z]", place)]
         return (*REFERENCES[self.key].names, *places, *theorems)

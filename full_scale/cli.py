@@ -39,7 +39,7 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
     help="Verifier: math, sql, exact, regex, or MODULE:FUNCTION or FILE.py:FUNCTION: a reward function as "
     "TRL calls it, or a function of (answer, row) that returns true or false.",
 )
-@click.option("--to", "path", required=True, type=_OUTPUT, help="Output file of the counts, JSON lines.")
+@click.option("--to", "path", required=True, type=_OUTPUT, help="File of the counts, JSON lines.")
 @click.option("--n", type=int, default=64, show_default=True, help="Number of answers to each prompt.")
 @click.option("--server", metavar="URL", help="Address at which vLLM, SGLang or llama.cpp serves MODEL.")
 @click.option("--prompt", metavar="COLUMN", help="Column of the prompts. [default: prompt]")
@@ -160,7 +160,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 
 @click.command(name="transfer", short_help="Measure what training on some prompts will do to others.")
 @click.argument("words", nargs=-1, metavar="MODEL PROMPTS [HELD_OUT ...] | --config R.yaml [KEY=VALUE ...]")
-@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="Output file, .npz.")
+@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="File of the kernel, .npz.")
 @click.option("--config", metavar="R.yaml", help="Recipe of prompts, verifier and model.")
 @click.option("--verifier", metavar="MODULE:FUNCTION", help="Judge of sampled answers to the files' prompts.")
 @click.option(

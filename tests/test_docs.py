@@ -82,11 +82,11 @@ def test_generated_pages_are_up_to_date():
 def test_the_readme_is_short_and_the_pages_are_few():
     assert len((ROOT / "README.md").read_text().splitlines()) < 90
     assert len(READ) <= 13
-    templates = {path.name: path for path in (DOCS / "templates").glob("*.md")}
+    templates = {path.name: path for path in (DOCS / "templates").rglob("*.md")}
     by_hand = [templates.get(page.name, page) for page in (*READ, *APPENDIX) if page.stem != "gallery"]
     generated_blocks = re.compile(r"<!-- made by.*?<!-- end -->", re.S)
     words = (generated_blocks.sub("", path.read_text()).split() for path in (*by_hand, ROOT / "README.md"))
-    assert sum(map(len, words)) <= 20_000
+    assert sum(map(len, words)) <= 21_500
 
 
 @pytest.mark.parametrize("page", [*READ, *APPENDIX], ids=lambda page: page.stem)

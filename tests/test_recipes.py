@@ -40,7 +40,7 @@ def recipe_of(name, method, *overrides):
 
 
 def test_a_base_a_family_and_what_the_release_and_vllm_change_in_it():
-    assert recipe_names() == sorted([*FAMILIES, RELEASE, f"{BIRD}-vllm"])
+    assert recipe_names() == sorted([*FAMILIES, RELEASE, f"{BIRD}-vllm", "llama3.2-1b-gsm8k"])
 
 
 @pytest.mark.parametrize("name", recipe_names())

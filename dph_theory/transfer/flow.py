@@ -61,7 +61,7 @@ def pass_at_k_slope(
 
 
 class OwnAndPair(NamedTuple):
-    """Of the slope of mean Pass@k over prompts of a kind, all trained: own/P + (1 - 1/P) pair with P of them.
+    """Slope of mean Pass@k over prompts of a kind, all trained: own/P + (1 - 1/P) pair with P of them.
 
     `own` is what a prompt's training does to itself, `pair` what that of another one does, each a mean;
     `pair_error` the standard error of the latter over the draw of prompts.

@@ -211,7 +211,7 @@ class AnswerKernel:
 
     @classmethod
     def load(cls, path: str | Path) -> "AnswerKernel":
-        """What `save` wrote; ValueError for any other file."""
+        """Read a kernel that `save` wrote; ValueError for any other file."""
         allowed = "a file that `dph transfer` wrote"
         try:
             with np.load(path, allow_pickle=False) as archive:

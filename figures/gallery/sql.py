@@ -90,9 +90,9 @@ def _apart(heights: list[float], gap: float = 0.055) -> list[float]:
 def claim(frame: pd.DataFrame) -> bool:
     """Pass@32 falls with GRPO, hardly with MaxRL and DPH, at about equal Pass@1."""
     rows = last(frame).set_index(["method", "k"])["mean"]
-    others = [rows[method] for method in ("MaxRL", "DPH-F", "DPH-F by mean")]
-    near = all(rows["base", 32] - other[32] < SPREAD for other in others)
-    equal = all(abs(rows["GRPO", 1] - other[1]) < SPREAD for other in others)
+    retaining = [rows[method] for method in ("MaxRL", "DPH-F", "DPH-F by mean")]
+    near = all(rows["base", 32] - other[32] < SPREAD for other in retaining)
+    equal = all(abs(rows["GRPO", 1] - other[1]) < SPREAD for other in retaining)
     return bool(rows["base", 32] - rows["GRPO", 32] > 4 * SPREAD and near and equal)
 
 

@@ -43,10 +43,12 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     try:
         write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield
-    finally:
+    except (RefusedError, ValueError):
         # A folder that was created for refused work is removed.
-        if new and not wait and {path.name for path in folder.glob("*")} <= {LOCK, HOLDER}:
+        if new and {path.name for path in folder.glob("*")} <= {LOCK, HOLDER}:
             shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
         lock.release()
 
 

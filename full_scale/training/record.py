@@ -13,7 +13,14 @@ from dph_theory.support.record import flat, from_json, read_record, record
 from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
-_FREE = ("sampling.batch_size", "sampling.batch_tokens", "sampling.backend", "sampling.vllm_memory")
+_FREE = (
+    "output",
+    "name",
+    "sampling.batch_size",
+    "sampling.batch_tokens",
+    "sampling.backend",
+    "sampling.vllm_memory",
+)
 """Settings in which an evaluation may differ from its training, because they change no probability."""
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
 

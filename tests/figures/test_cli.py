@@ -107,7 +107,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("command", "words", "says"),
     [
-        (figures_command, ("mu_bet",), "one of transfer, models, frontier, divisors, pretrained"),
+        (figures_command, ("mu_bet",), "one of sql, transfer, models, frontier, divisors, pretrained"),
         (figures_command, ("--format", "svg,gif"), "one or more of pdf, png, svg"),
         (figures_command, ("--format", ""), "one or more of pdf, png, svg"),
         (figures_command, ("--venue", "nature"), "'icml'"),
@@ -125,7 +125,7 @@ def test_wrong_usage(command, words, says):
     [
         ("done", "all [well]", 0, "2 stages in 0 s, none failed"),
         ("failed", "one too many", 1, "1 failed: verify"),
-        ("interrupted", "", 130, "the same command goes on"),
+        ("interrupted", "", 130, "the same command resumes"),
     ],
 )
 def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch, state, words, status, says):

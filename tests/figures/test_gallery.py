@@ -200,7 +200,9 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    match = r"figure='mona_lisa' is not allowed: one of transfer, models, frontier, divisors, pretrained, "
+    match = (
+        r"figure='mona_lisa' is not allowed: one of sql, transfer, models, frontier, divisors, pretrained, "
+    )
     with pytest.raises(ValueError, match=match):
         figure("mona_lisa")
 

@@ -14,7 +14,7 @@ from dph_theory.support.notebook import Shown
 def results():
     of_two = predict(configuration_of({"beta": 0.0, "num_generations": 8}, "trl"), [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
-    verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
+    verdict = audit_advantage(lambda rewards: rewards - rewards.mean(1, keepdim=True), group_size=4)
     return small_comparison(), prediction, verdict, configuration_of({"beta": 0.04}, "trl")
 
 
