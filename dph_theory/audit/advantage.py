@@ -72,12 +72,12 @@ class ByCount:
         return np.asarray(size * (chance * (gradient - mean) ** 2).sum(axis=-1))
 
 
-def tabulate(advantage: Advantage, group_size: int, batch: str = "even") -> ByCount:
+def tabulate(advantage: Advantage, group_size: int, batch: str = "even", draws: int | None = None) -> ByCount:
     """The table of an advantage, computed in float64.
 
     A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. One whose groups depend on each other is averaged
-    over simulated batches of `batch`, one of BATCHES.
+    over `draws` simulated batches of `batch`, one of BATCHES.
 
     Raises:
         AdvantageError: If the function fails; the message says why.
@@ -92,7 +92,7 @@ def tabulate(advantage: Advantage, group_size: int, batch: str = "even") -> ByCo
     rows = sorted_groups(size)
     advantages = np.concatenate([called(advantage, row[None], precise=True) for row in rows])
     if not _agree(called(advantage, rows, precise=True), advantages):
-        return _in_batches(advantage, size, batch)
+        return _in_batches(advantage, size, batch, draws or max(4, 256 // size))
     tried = np.random.default_rng(0).permuted(rows, axis=1)
     right, wrong = _by_count(rows, advantages)
     symmetric = _agree(
@@ -107,17 +107,18 @@ def tabulate(advantage: Advantage, group_size: int, batch: str = "even") -> ByCo
     return _table(rows, advantages, symmetric=symmetric)
 
 
-def _in_batches(advantage: Advantage, size: int, batch: str) -> ByCount:
+def _in_batches(advantage: Advantage, size: int, batch: str, draws: int) -> ByCount:
     """The mean table of a group beside simulated groups of other prompts."""
     rng, (low, high) = np.random.default_rng(0), BATCHES[batch]
     rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
     drawn, advantages = [], []
-    for _ in range(max(4, 256 // size)):
+    for _ in range(draws):
         other_groups = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
         drawn.append(rng.permuted(sorted_groups(size), axis=1))
         # The same other groups for every k, so that noise of theirs is no difference between the k.
         batches = (np.concatenate([row[None], other_groups]) for row in drawn[-1])
-        advantages += [called(advantage, rewards, precise=True)[:1] for rewards in batches]
+        # In its own precision: the noise of the draws is larger, and a trainer is ten times faster so.
+        advantages += [called(advantage, rewards, precise=False)[:1] for rewards in batches]
     return _table(np.concatenate(drawn), np.concatenate(advantages), coupled=True)
 
 
@@ -214,7 +215,12 @@ class AdvantageReport(LossReport):
 
 
 def audit_advantage(
-    advantage: Advantage, *, group_size: int = 8, name: str | None = None, drops_equal_groups: bool = False
+    advantage: Advantage,
+    *,
+    group_size: int = 8,
+    name: str | None = None,
+    drops_equal_groups: bool = False,
+    draws: int | None = None,
 ) -> AdvantageReport:
     """How an advantage weights prompts and what it maximises, by enumerating every outcome of a group.
 
@@ -227,6 +233,8 @@ def audit_advantage(
         name: What it is called in the report.
         drops_equal_groups: Whether groups whose answers are all correct or all incorrect are replaced by
             others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing rewards.
+        draws: Number of simulated batches of an advantage that depends on its batch; None for a number that
+            grows as groups shrink.
 
     Returns:
         An AdvantageReport.
@@ -241,13 +249,14 @@ def audit_advantage(
 
     Source: ours, entries `group_advantages`.
     """
-    table = tabulate(advantage, group_size)
+    table = tabulate(advantage, group_size, draws=draws)
     name, v = name or str(getattr(advantage, "__name__", "the advantage")), np.array(PASS_RATES)
     size, drops = table.group_size, drops_equal_groups
     has_objective = not drops and not table.coupled
     batches = [batch for batch in BATCHES if batch != "even"] if table.coupled else []
     other_batches = {
-        batch: weight_of(tabulate(advantage, size, batch), v, drops_equal_groups=drops) for batch in batches
+        batch: weight_of(tabulate(advantage, size, batch, draws), v, drops_equal_groups=drops)
+        for batch in batches
     }
     draft = AdvantageReport(
         advantage=name,

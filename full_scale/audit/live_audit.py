@@ -144,7 +144,9 @@ def audit_settings(
     advantage, updates = trainer_advantage(built_trainer), objective_of(settings).updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
-        advantage=audit_advantage(advantage, group_size=built_trainer.num_generations, name=trainer.__name__),
+        advantage=audit_advantage(
+            advantage, group_size=built_trainer.num_generations, name=trainer.__name__, draws=2
+        ),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
         notes=_notes(built_trainer, settings, updates),
