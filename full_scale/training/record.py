@@ -13,13 +13,11 @@ from dph_theory.support.record import flat, from_json, read_record, record
 from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
+_CUTS = ("per_device_train_batch_size", "gradient_accumulation_steps", "activation_checkpointing", "use_cpu")
 _FREE = (
-    "output",
-    "name",
-    "sampling.batch_size",
-    "sampling.batch_tokens",
-    "sampling.backend",
-    "sampling.vllm_memory",
+    *("output", "name", "sampling.batch_size", "sampling.batch_tokens"),
+    *("sampling.backend", "sampling.vllm_memory"),
+    *(f"train.{name}" for name in (*_CUTS, "save_steps", "save_total_limit", "logging_steps")),
 )
 """Settings in which an evaluation may differ from its training, because they change no probability."""
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")

@@ -65,6 +65,7 @@ def train(
     trainer.add_callback(StepReport(progress or silent))
     trainer.train(resume_from_checkpoint=True)
     export(trainer, folders.model, recipe.model.dtype)
+    trainer.accelerator.wait_for_everyone()
     trained_hash = model_hash(folders.model, {recipe.model.path: hashes.model})
     record = _record(trainer, recipe, presampling, hashes, trained_hash)
     if trainer.accelerator.is_main_process:
