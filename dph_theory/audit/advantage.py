@@ -233,11 +233,7 @@ def audit_advantage(
         name: What it is called in the report.
         drops_equal_groups: Whether groups whose answers are all correct or all incorrect are replaced by
             others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing rewards.
-        draws: Number of simulated batches of an advantage that depends on its batch; None for a number that
-            grows as groups shrink.
-
-    Returns:
-        An AdvantageReport.
+        draws: Number of simulated batches, if the advantage depends on its batch.
 
     Raises:
         AdvantageError: A ValueError, for a function that fails.
