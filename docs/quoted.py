@@ -220,6 +220,7 @@ def _sql(records: Records) -> dict[str, Any]:
         "prompts": config["prompts"],
         "texts": config["prompts"] // 10,
         "base": [results["base"]["held_out"]["pass_at"][i] for i in places],
+        "minutes": min(run["seconds"] for run in results["runs"]) / 60,
         "base_entropy": results["base"]["held_out"]["style_entropy"],
         "base_trained": results["base"]["trained"]["pass_at"][places[1]],
         "methods": methods,

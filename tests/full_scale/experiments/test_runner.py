@@ -33,6 +33,16 @@ def test_a_study_has_questions_for_all_its_experiments_and_names_for_all_its_run
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_number_of_seeds_counts_from_the_first_that_a_study_has(name):
+    study = study_named(name)
+    seeds = sorted({run.seed for run in study.declared() if run.seed is not None})
+    for number in (1, 2):
+        chosen = {run.seed for run in study.runs(seeds=number)} - {None}
+        assert chosen == set(seeds[:number])
+    assert len(study.runs()) == len(study.declared())
+
+
 def test_all_claims_are_reported_whatever_became_of_them():
     claims = [Claim(name, "A1", f"{name} rises", "it stays", dict.__getitem__, ABOVE) for name in ("a", "b")]
     values = over_seeds(lambda seed: seed["a"], {0: {"a": 1.0}, 1: {"a": 1.2}, 2: {}})

@@ -1,6 +1,7 @@
 """Answers that lack the space by which a model goes on are refused before any gradient is taken."""
 
 import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -63,6 +64,12 @@ def test_answers_without_their_space_are_refused_with_what_the_model_gives():
     require_likely_answers(model, tokenizer, rows(" Paris", " Madrid"))
 
 
-@pytest.mark.parametrize("model", [Model(Paris=0.4, _Paris=0.5), Model(_is=0.9)])
-def test_answers_that_a_model_gives_or_that_it_gives_in_no_spelling_are_taken(model):
-    require_likely_answers(model, tokenizer, rows("Paris", "Madrid"))
+@pytest.mark.parametrize(
+    ("model", "refused"),
+    [(Model(_Paris=0.5), True), (Model(Paris=0.4, _Paris=0.5), False), (Model(_is=0.9), False)],
+)
+def test_only_answers_that_the_model_gives_in_another_spelling_are_refused(model, refused):
+    expected = pytest.raises(ValueError, match="with a space") if refused else nullcontext()
+    with expected as error:
+        require_likely_answers(model, tokenizer, rows("Paris", "Madrid"))
+    assert (error is not None) is refused
