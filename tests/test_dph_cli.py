@@ -186,7 +186,8 @@ def test_a_full_disk_is_an_error_in_words(words):
 
 
 def test_control_characters_of_arguments_do_not_reach_the_terminal():
-    result = CliRunner().invoke(dph_cli.main, ["compare", "none\x1b[31m\u202e.jsonl", "other.jsonl"])
+    result = CliRunner().invoke(dph_cli.main, ["audit", "loss", "none\x9b\u202e.py:loss"])
     assert result.exit_code != 0
-    assert "\x1b" not in result.output
+    assert "there is no file none" in result.output
+    assert "\x9b" not in result.output
     assert "\u202e" not in result.output

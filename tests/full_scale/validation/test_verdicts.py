@@ -35,6 +35,10 @@ def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
     ("gap", "relation", "tests", "verdict"),
     [
         (gap(0.0, 0.01), "==", 1, "consistent"),
+        # Gaps of rounding alone, beyond margins that are smaller still.
+        (gap(-3.6e-8, 1e-8), ">=", 1, "consistent"),
+        (gap(3.6e-8, 0.0), "==", 1, "consistent"),
+        (gap(-0.002, 1e-8), ">=", 1, "inconsistent"),
         (gap(0.04, 0.01), "==", 1, "inconsistent"),
         (gap(-0.04, 0.01), "==", 1, "inconsistent"),
         (gap(0.0, 0.1), "==", 1, "not enough samples"),

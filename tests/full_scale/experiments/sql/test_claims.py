@@ -65,6 +65,8 @@ def test_early_stopping_takes_the_best_checkpoint_of_enough_pass_at_1():
     course = (checkpoint(10, (2, 1, 1)), checkpoint(20, (4, 2, 0)), checkpoint(40, (4, 4, 0)))
     run = FinishedSqlRun(SqlRun("divisors"), course)
     assert early_stopping(run, 40, 0.3, 8) == course[0].held_out.pass_at(8) == 1
+    # The first checkpoint solves every prompt in eight draws, but not at this Pass@1.
+    assert early_stopping(run, 40, 0.6, 8) == course[2].held_out.pass_at(8) < 1
     assert early_stopping(run, 40, 0.6, 2) == course[2].held_out.pass_at(2)
     assert early_stopping(run, 20, 0.9, 2) == course[1].held_out.pass_at(2)
 
