@@ -1,4 +1,4 @@
-"""What a loss, an advantage, a metric or a trainer really does, by exact enumeration of small problems.
+"""Audits of losses, advantages, metrics and trainers, by exact enumeration of small problems.
 
 `audit` finds which divergence a loss estimates and which it minimises, at first and (on samples of an old
 policy) later, `audit_advantage` what an advantage weighs and maximises, `audit_metric` whether a Pass@k is

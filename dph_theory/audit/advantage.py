@@ -1,4 +1,4 @@
-"""How an advantage weights prompts by their pass rate, and which objective that maximises.
+"""Weight of prompts by their pass rate under an advantage, and the objective that it maximises.
 
 The weight on the gradient of a prompt's pass rate is exact, by every outcome of a group. Where a group's
 advantages depend on the other groups of a batch, the other groups are simulated.
@@ -222,7 +222,7 @@ def audit_advantage(
     drops_equal_groups: bool = False,
     draws: int | None = None,
 ) -> AdvantageReport:
-    """How an advantage weights prompts and what it maximises, by enumerating every outcome of a group.
+    """Find how an advantage weights prompts and what it maximises, by enumerating all outcomes of a group.
 
     An advantage that depends on the other groups of a batch is audited in simulated batches of PROMPTS
     prompts; nothing is said then of what it maximises.
@@ -315,7 +315,7 @@ def _three(weights: Sequence[float], digits: int = 4) -> str:
 
 
 def _alarms(report: AdvantageReport) -> list[str]:
-    """What is wrong with it, or what else it depends on."""
+    """Faults of the advantage, and further dependences."""
     right = ", ".join(map(str, report.not_finite))
     alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
     if report.spike:

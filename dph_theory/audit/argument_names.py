@@ -16,7 +16,7 @@ TAKEN = (
     "is a function of the sampled tokens' log-probabilities, so no divergence summed over the vocabulary, as "
     "in distillation"
 )
-"""What a loss may take."""
+"""Arguments that a loss may take."""
 _LOG = {"log", "logs", "logp", "logps", "logprob", "logprobs", "logpi"}
 _PLAIN = {"pi", "theta", "p", "prob", "probs", "per", "token", "new", "cur", "curr", "current"}
 _PLAIN |= {"policy", "actor"}
@@ -69,6 +69,6 @@ def meanings_of(loss: Loss) -> dict[str, str]:
 
 
 def arguments_of(loss: Loss) -> tuple[str, ...]:
-    """Which of ARGUMENTS a loss takes, under whatever name; ValueError as `meanings_of`."""
+    """Those of ARGUMENTS that a loss takes, under whatever name; ValueError as `meanings_of`."""
     meanings = [meaning.replace(SAMPLER, "log_old") for meaning in meanings_of(loss).values()]
     return tuple(name for name in ARGUMENTS if name in meanings)

@@ -39,7 +39,7 @@ def reduction_of(audited: Audited, problem: Problem) -> Finding:
 
 
 def _same(audited: Audited, one: ValueAndSlopes, other: ValueAndSlopes) -> bool:
-    """Whether two losses and their slopes agree."""
+    """True if two losses and their slopes agree."""
     tolerance = AGREES32 if audited.in_float32 else AGREES
     values = torch.tensor([one[0], other[0]], dtype=torch.float64)
     return all(

@@ -65,7 +65,7 @@ class Audited:
 
     @property
     def in_float32(self) -> bool:
-        """Whether the loss computes in float32, so that agreement is judged at that precision."""
+        """True if the loss computes in float32, so that agreement is judged at that precision."""
         return self.precision == "float32"
 
     @property

@@ -24,7 +24,7 @@ from .report import SAMPLES, AuditError, LossReport
 
 _TARGET = "FILE.py:function"
 WIDTH, MOST_LINES = 80, 20
-"""Of an answer."""
+"""Number of tokens of an answer."""
 _OUTPUT = terminal.OutputFile()
 _target = click.argument("target", metavar=_TARGET)
 _json = click.option("--json", "json_path", type=_OUTPUT, help="File of the findings.")

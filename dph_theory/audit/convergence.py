@@ -1,4 +1,4 @@
-"""Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
+"""Policies to which a loss converges: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which declared advantage a given one is, and where the two differ."""
+"""Comparison of an advantage with the declared ones, and where they differ."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Which declared policy loss a given one is, and where the two differ."""
+"""Comparison of a policy loss with the declared ones, and where they differ."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

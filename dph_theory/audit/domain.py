@@ -54,11 +54,11 @@ class _DomainSearch:
         return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
     def holds_at(self, at: Callable[[float], Problem], sign: int, size: float) -> bool:
-        """Whether the match holds where a log ratio is `sign * size`."""
+        """True if the match holds where a log ratio is `sign * size`."""
         return self.holds(at(sign * size))
 
     def holds(self, problem: Problem, size: float = 1.0) -> bool:
-        """Whether the match holds there."""
+        """True if the match holds there."""
         return self.off(problem, size) <= (OFF32 if self.audited.in_float32 else OFF)
 
 

@@ -150,7 +150,7 @@ def penalty_of(audited: Audited) -> Audited:
 def _without_slope(
     audited: Audited, points: np.ndarray, dtype: torch.dtype = torch.float64, **at: Any
 ) -> np.ndarray:
-    """Whether a token has no slope at each point, whatever pi is."""
+    """True if a token has no slope at each point, whatever pi is."""
     none = np.ones(len(points), dtype=bool)
     # Of a penalty two pairs of policies tell: where rounding swallows it, a third may leave a rest.
     for shift in SHIFTS if at else SHIFTS[:2]:

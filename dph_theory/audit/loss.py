@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 
 def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
-    """What a loss's value estimates and what its gradient minimises, exactly, on random small problems.
+    """Find what a loss's value estimates and its gradient minimises, exactly, on random small problems.
 
     Parameters: `loss`, a torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
     (batch, tokens) in nats, the advantages also (batch,), to a scalar; `samples`, "policy" (old = current
@@ -76,7 +76,7 @@ class _Audit:
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
-        """What the gradients are, in the loss's own precision."""
+        """Gradients, in the loss's own precision."""
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
@@ -243,7 +243,7 @@ class _Audit:
 
 
 def _weight(audited: Audited, problem: Problem) -> str:
-    """Whether an answer of advantage zero counts in the mean that the other answers are divided by."""
+    """True if an answer of advantage zero counts in the mean that the other answers are divided by."""
     if audited.batch_reduction not in ("mean", "token mean"):
         return "unknown"
     inputs, unchanged = audited.batch(problem), []

@@ -1,4 +1,4 @@
-"""Whether a metric is what its name says, against pass@k, maj@k, pass^k and G-Pass@k.
+"""Check of a metric against its name, by exact values of pass@k, maj@k, pass^k and G-Pass@k.
 
 A metric is a function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k, or of one
 problem's list of them and k. The number
@@ -161,7 +161,7 @@ def _choices(n: int, k: int) -> np.ndarray:
 
 
 def _majority(n: int) -> np.ndarray:
-    """Whether more of n answers are right than wrong, a tie counting half, by the number right, (n+1,)."""
+    """True if more of n answers are right than wrong, a tie counting half, by the number right, (n+1,)."""
     return np.heaviside(2 * np.arange(n + 1) - n, 0.5)
 
 

@@ -1,4 +1,4 @@
-"""What an audit finds, as frozen values, and the words for each finding.
+"""Findings of an audit as frozen values, and the words for each finding.
 
 A report's `verdict` is its answer in one to three sentences; `rows` are the findings that stand below it.
 """
@@ -41,13 +41,13 @@ class Finding:
 
 
 class LossReport(Shown):
-    """What every audit's report can do; `verdict` says in one to three sentences what was found."""
+    """Common part of all audit reports; `verdict` says in one to three sentences what was found."""
 
     verdict: str
 
     @property
     def failed(self) -> bool:
-        """Whether it could be evaluated on no problem."""
+        """True if it could be evaluated on no problem."""
         return False
 
     def rows(self) -> Sequence[tuple[str, str]]:
@@ -81,7 +81,7 @@ PADDING: Mapping[str, str] = {
     "ignored": "none changes it, behind an answer or within it, as a tool's",
     "no mask": "none changes it, behind an answer or within it, as a tool's",
 }
-"""What masked tokens do to a loss."""
+"""Effect of masked tokens on a loss."""
 
 
 def reduction(batch: str, tokens: str, padding: str) -> Finding:
@@ -106,7 +106,7 @@ def reduction(batch: str, tokens: str, padding: str) -> Finding:
 
 @dataclass(frozen=True)
 class Match:
-    """What a quantity is found to be: `exact` if it is `constant` times the named one on every problem.
+    """A quantity that an audit found: `exact` if it is `constant` times the named one on every problem.
 
     `per_token` says by which power of the number of tokens the constant is divided. Where it is not exact,
     `name` is the nearest, `angle` the largest angle to it on any problem, in degrees (gradients; to its
@@ -268,12 +268,12 @@ class AuditReport(LossReport):
 
     @property
     def failed(self) -> bool:
-        """Whether it could be evaluated on no problem."""
+        """True if it could be evaluated on no problem."""
         return "failed" == self.gradient.name == self.sequence_gradient.name
 
     @property
     def drops_penalty(self) -> bool:
-        """Whether a loss that has a penalty beside the reward has none where all advantages are zero."""
+        """True if a loss that has a penalty beside the reward has none where all advantages are zero."""
         if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
             return False
         penalties = [name for _, name in self.descended.terms if not name.startswith(REWARD)]

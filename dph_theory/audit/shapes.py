@@ -1,4 +1,4 @@
-"""What shape of advantages a loss takes, and whether an answer's gradient depends on those of the others."""
+"""Shape of advantages that a loss takes, and whether an answer's gradient depends on those of the others."""
 
 import torch
 
@@ -35,7 +35,7 @@ def with_one_an_answer(audited: Audited) -> Audited:
 
 
 def mixes_answers(audited: Audited) -> bool | None:
-    """Whether the first answer's slopes move with the advantages of the others; None if it fails."""
+    """True if the first answer's slopes move with the advantages of the others; None if it fails."""
     inputs = _random_inputs()
     moved = torch.cat([inputs["advantages"][:1], 1.7 * inputs["advantages"][1:]])
     try:

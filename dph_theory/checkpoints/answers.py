@@ -58,7 +58,7 @@ def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def one_answer(rows: Sequence[PromptRow]) -> bool:
-    """Whether the correct answers to each prompt agree, as those to questions with one true answer."""
+    """True if the correct answers to each prompt agree, as those to questions with one true answer."""
     codes = answer_codes([rows])
     return codes is not None and mean_known(answer_agreement(codes[0], codes[0])) >= ONE
 

@@ -1,4 +1,4 @@
-"""What `dph compare` prints and stores."""
+"""Output of `dph compare`, printed and stored."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

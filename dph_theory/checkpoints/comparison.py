@@ -172,7 +172,7 @@ def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> 
 
 
 def _same_reference(base: Counts, run: Counts, both: MatchedRows) -> bool:
-    """Whether the run's log ratios are from the base, whose pass rates tell the least KL.
+    """True if the run's log ratios are from the base, whose pass rates tell the least KL.
 
     An evaluation of the model at which training began has no KL to itself.
     """

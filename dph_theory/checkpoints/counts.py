@@ -129,7 +129,7 @@ def _entries(
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value is a number: not missing, not text, finite."""
+    """True if a value is a number: not missing, not text, finite."""
     return isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max
 
 
@@ -243,7 +243,7 @@ class PairedCounts:
         return int(np.sort(self.shared_answers)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "PairedCounts":
-        """As many answers on both sides: of the more, as many as of the fewer are drawn without replacement.
+        """Equal numbers of answers on both sides: of the larger side as many are drawn without replacement.
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
@@ -262,7 +262,7 @@ class PairedCounts:
 
 
 class UnmatchedPromptsError(ValueError):
-    """Of two files one lacks prompts of the other."""
+    """One of two files lacks prompts of the other."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

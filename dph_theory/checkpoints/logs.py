@@ -74,7 +74,7 @@ def _rank(name: str, cells: Sequence[Any]) -> int | None:
 
 
 def _says(kinds: str, name: str) -> bool:
-    """Whether the name of a column is of one of these kinds, with | between."""
+    """True if the name of a column is of one of these kinds, with | between."""
     return any(NAMES[kind].search(name.lower()) for kind in kinds.split("|"))
 
 

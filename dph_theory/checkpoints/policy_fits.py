@@ -29,7 +29,7 @@ _LEAST, _MOST, _SCAN = float(np.log(1e-2)), float(np.log(1e2)), 17
 _ROUNDS, _STEPS = 3, 20
 """Rounds of fitting beta and the spread of rates in turns, each so many steps of expectation-maximisation."""
 _STEP = 0.02
-"""Of log beta, for the derivatives of the log likelihood."""
+"""Step of log beta, for the derivatives of the log likelihood."""
 NO_CHANGE, OWN_SHIFTS = "no change", "a shift of its own for each prompt"
 _NORMAL = ndtri((np.arange(15) + 0.5) / 15)
 """Equally likely values of a standard normal number."""
@@ -260,7 +260,7 @@ class PolicyScore(Readable):
 
     @property
     def rejected(self) -> bool:
-        """Whether another line predicts better, with 95% confidence."""
+        """True if another line predicts better, with 95% confidence."""
         return self.held_out.high < 0
 
 

@@ -122,12 +122,12 @@ class LogOddsShift(Readable):
 
     @property
     def identified(self) -> bool:
-        """Whether prompts show a shift and how sure it is, without which no policy has a beta."""
+        """True if prompts show a shift and how sure it is, without which no policy has a beta."""
         return bool(np.isfinite(self.pooled.low))
 
     @property
     def changed(self) -> bool:
-        """Whether "no change" is rejected."""
+        """True if "no change" is rejected."""
         return self.p_no_change < 1 - LEVEL
 
 

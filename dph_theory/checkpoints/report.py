@@ -33,7 +33,7 @@ def sentences(comparison: "Comparison") -> tuple[str, ...]:
 
 
 def _head(comparison: "Comparison") -> str:
-    """What is compared, and by which columns."""
+    """Sentences on the compared files and their columns."""
     answers = " to ".join(map(str, sorted({*comparison.answers})))
     run, base = (shortened(side.name, _LONGEST_NAME) for side in (comparison.run, comparison.base))
     head = f"{run} against {base}: {comparison.prompts} prompts"
@@ -81,7 +81,7 @@ def _solved_prompts(comparison: "Comparison") -> str:
 
 
 def _consensus(measures: Sequence[Measure]) -> Iterator[str]:
-    """Whether the commonest answer became right more often while fewer prompts are solved at all."""
+    """True if the commonest answer became right more often while fewer prompts are solved at all."""
     if measures:
         gain, rise = ((x.change.low > 0) - (x.change.high < 0) for x in measures)
         answer = "Yes" if gain > 0 > rise else "No" if gain < 0 or rise > 0 else "Not shown"

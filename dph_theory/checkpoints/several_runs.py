@@ -67,7 +67,7 @@ class RunComparison(Shown):
         return "\n".join([first, *self._agreement(), *(f"Note: {note}." for note in self.notes)])
 
     def _agreement(self) -> Iterator[str]:
-        """Whether the runs are left with the same answers."""
+        """True if the runs are left with the same answers."""
         agreement = self.agreed
         if agreement is None or agreement.pairs is None or agreement.own is None:
             return

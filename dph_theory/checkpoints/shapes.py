@@ -55,7 +55,7 @@ class RecordFormat:
     tokens: bool = False
 
     def fits(self, row: Any) -> bool:
-        """Whether a row has the columns."""
+        """True if a row has the columns."""
         return isinstance(row, Mapping) and all(column in row for column in self.known_by)
 
     def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
@@ -198,7 +198,7 @@ def _paths(value: Any, before: str = "", depth: int = 4) -> Iterator[str]:
 
 
 def is_conversation(cell: Any) -> bool:
-    """Whether a list is of messages, each with a role."""
+    """True if a list is of messages, each with a role."""
     return isinstance(cell, list) and bool(cell) and isinstance(cell[0], Mapping) and "role" in cell[0]
 
 

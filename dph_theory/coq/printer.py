@@ -1,4 +1,4 @@
-"""What Coq prints of theorems, of definitions, examples and axioms, once all files are compiled."""
+"""Output of Coq for theorems, of definitions, examples and axioms, once all files are compiled."""
 
 import re
 import tempfile
@@ -55,14 +55,14 @@ def printed(folder: Path, theorems: Iterable[str], counterexamples: Iterable[str
 
 
 def _ask(folder: Path, preamble: str, commands: Iterable[str]) -> list[str]:
-    """What Coq prints at each command."""
+    """Output of Coq for each command."""
     redirected = [f'Redirect "{number}" {command}.' for number, command in enumerate(commands)]
     _run(folder, preamble + "\n".join(redirected), *(["-noinit"] if preamble.startswith(BARE) else []))
     return [(folder / f"{number}.out").read_text(encoding="utf-8") for number in range(len(redirected))]
 
 
 def _run(folder: Path, text: str, *options: str) -> str:
-    """What Coq prints of a file where all files of a folder are loaded, and none is imported."""
+    """Output of Coq for a file where all files of a folder are loaded, and none is imported."""
     modules = " ".join(f"Kernel.{stem}" for stem in _stems(folder))
     (folder / "Asked.v").write_text(f"Require {modules}.\n{text}", encoding="utf-8")
     return run_coq(folder, *options, "Asked.v")
@@ -79,7 +79,7 @@ def _declared(folder: Path, names: Iterable[str]) -> list[str]:
 
 
 def _in_full(folder: Path, printed_names: Iterable[str]) -> dict[str, str]:
-    """What names that Coq printed stand for."""
+    """Meaning of the names that Coq printed."""
     names = sorted({*printed_names})
     located = _ask(folder, BARE, [f"Locate Term {name}" for name in names])
     full_names = [next(full for full, longer in _OBJECT.findall(text) if not longer) for text in located]

@@ -289,7 +289,7 @@ def _is_zero(kl: KLTerm | None) -> bool:
 
 
 def _is_divided(kl: KLTerm, weight: Weight) -> bool:
-    """Whether the KL is part of the rewards that the advantage divides by a std."""
+    """True if the KL is part of the rewards that the advantage divides by a std."""
     by_batch = "batch's std" in weight.words
     return "reward" in kl.place and (by_batch or (kl.place == "reward" and weight.scale == "std"))
 

@@ -155,7 +155,7 @@ class _PromptFlow:
 
     @property
     def _mixed_only(self) -> bool:
-        """Whether the KL acts on groups with both verdicts alone."""
+        """True if the KL acts on groups with both verdicts alone."""
         run = self.configuration.objective
         return self.objective["beta"] > 0 and run.mixed_only and run.of_tokens
 

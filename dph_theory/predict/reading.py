@@ -306,7 +306,7 @@ def _texts(rows: list[Row], world: dict[str, Choice], looked_at: set[str]) -> li
 
 
 def _holds(test: str, world: dict[str, Choice]) -> bool | None:
-    """Whether `role`, `!role`, `role=a|b`, `role!=a|b`, `role<1` or `role>1` holds; None if open."""
+    """True if `role`, `!role`, `role=a|b`, `role!=a|b`, `role<1` or `role>1` holds; None if open."""
     no, role, sign, allowed = re.fullmatch(r"(!?)(\w+)(?:(!?=|[<>])(.+))?", test).groups()  # type: ignore[union-attr]
     choice, number = world[role], scalar(world[role].value)
     if choice.is_open or (sign in ("<", ">") and not isinstance(number, float)):

@@ -121,7 +121,7 @@ class SharedModelForecast(Shown):
 
     @property
     def beyond(self) -> bool:
-        """Whether the first step goes farther than forecasts of sizes hold."""
+        """True if the first step goes farther than forecasts of sizes hold."""
         return self.first_move > HOLDS_TO
 
     def _lost_lines(self, errors: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What training on some prompts does to others, since all share one model: the theory of transfer.
+"""Effect of training on some prompts on all others, since all share one model: the theory of transfer.
 
 `kernel` holds what one backward pass an answer measures at the base (`dph transfer` measures it), `training`
 trains its linearised model by any method, `flow` and `interpolation` are the closed forms of the log odds of

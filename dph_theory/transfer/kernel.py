@@ -83,7 +83,7 @@ def square_root(products: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 class LogOdds(NamedTuple):
-    """Of the log odds of a correct answer: the kernel (prompts, prompts) and the pass rates (prompts,)."""
+    """Log odds of a correct answer: the kernel (prompts, prompts) and the pass rates (prompts,)."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -151,7 +151,7 @@ class AnswerKernel:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the answers of each prompt begin."""
+        """Index at which the answers of each prompt begin."""
         return np.searchsorted(self.prompt, np.arange(len(self.names)))
 
     def prompts_in(self, *sets: str) -> np.ndarray:

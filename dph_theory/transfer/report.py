@@ -1,4 +1,4 @@
-"""What a measured kernel says before any training: in a few sentences."""
+"""Summary of a measured kernel before any training, in a few sentences."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,7 +66,7 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
 
 
 def _noise_lines(kernel: AnswerKernel) -> Iterator[str]:
-    """What sampling did to the kernel, and the prompts whose samples say nothing."""
+    """Effect of sampling on the kernel, and the prompts whose samples are uninformative."""
     for name, words in _NOISE.items():
         if name in kernel.about:
             yield f"noise of sampled answers: {kernel.about[name]:.0%} {words}"

@@ -1,4 +1,4 @@
-"""What an advantage retains of the strategies that prompts share: its objective, and the policy of its end.
+"""Strategies shared by prompts that an advantage retains: its objective, and where its training ends.
 
 A strategy s answers without looking at the prompt and is correct on some prompts (c_xs = 1); a policy q over
 strategies solves prompt x with probability V_x = sum_s q_s c_xs. An advantage whose expected gradient is
@@ -31,7 +31,7 @@ _NARROW = 1e-4
 
 @dataclass(frozen=True)
 class Weighting:
-    """How an advantage weighs a prompt by its pass rate V: alpha(V), and J(V), whose slope it is.
+    """Weight that an advantage gives a prompt by its pass rate V: alpha(V), and J(V), whose slope it is.
 
     `falls_until` is the pass rate up to which alpha falls, so that J is concave there: 1 if it falls
     everywhere, 1/2 if it is symmetric about one half and rises again, 0 if it never falls.
@@ -222,7 +222,7 @@ def _ends_of_one_leader(merits: Values, weighting: Weighting) -> Values:
 
 
 def _upward_crossings(excess: Callable[[Values], Values], top: float, steepest: float) -> list[float]:
-    """Where a function of slopes within +-`steepest` crosses zero upwards between one half and `top`."""
+    """Point at which a function of slopes in +-`steepest` crosses zero upwards between one half and `top`."""
     if top <= 0.5:
         return []
     ends = np.linspace(0.5, top, 33)

@@ -26,7 +26,7 @@ from .kernel import AnswerKernel
 
 OPTIMISERS = ("adam", "sgd")
 MOMENTA = (0.9, 0.99)
-"""Of the mean and of the mean square."""
+"""Decay rates of the mean and of the mean square."""
 HOLDS_TO = 1.0
 """The base's kernel forecasts sizes only while the first step moves log odds by less than this.
 
@@ -130,7 +130,7 @@ class TrainingCurves:
 
     @property
     def log_odds(self) -> Float[np.ndarray, "times prompts"]:
-        """Of the mean rates over seeds, cut at FARTHEST from zero."""
+        """Log odds of the mean rates over seeds, cut at FARTHEST from zero."""
         rates = self.rates.mean(axis=0)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(rates) - np.log1p(-rates), -FARTHEST, FARTHEST)
@@ -181,7 +181,7 @@ def linearised_trainings(
     seed: int = 0,
     noise: bool = True,
 ) -> tuple[TrainingCurves, list[TrainingCurves | None]]:
-    """The same of several methods side by side, each with its number of seeds.
+    """Forecasts of several methods side by side, each with its number of seeds.
 
     Returns the curves of the first, and of the others, None where one overflows; ValueError where that is the
     first. All have their own draws, as if alone.
@@ -310,7 +310,7 @@ class _TouchedAnswers:
         return scores
 
     def _chosen(self, seeds: int) -> np.ndarray:
-        """Which prompts a step explores, (seeds, prompts)."""
+        """Prompts that a step explores, (seeds, prompts)."""
         explored = np.repeat(self.explored[None], seeds, axis=0)
         if self.batch == self.explored.sum():
             return explored
@@ -320,7 +320,7 @@ class _TouchedAnswers:
         return order < self.batch
 
     def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """What multiplies the score of an answer: its advantage, less the slope of the divergence."""
+        """Factor of the score of an answer: its advantage minus the slope of the divergence."""
         method, reward = self.method, self.correct.astype(float)
         if method.alpha is not None:
             reward = self._target_reward(p, method.alpha)

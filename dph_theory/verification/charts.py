@@ -75,11 +75,11 @@ class Chart:
         }
 
     def deriving(self, derive: Callable[..., Mapping[str, Any]]) -> "Chart":
-        """The same chart with derived parts."""
+        """Chart with derived parts."""
         return replace(self, derive=derive)
 
     def within(self, domain: Callable[..., Any]) -> "Chart":
-        """The same chart, with the domain that its rounded instances may leave."""
+        """Chart with the domain that its rounded instances may leave."""
         return replace(self, domain=domain)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:

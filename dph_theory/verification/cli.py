@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 DURATION = "this takes about five minutes on two idle processor cores"
-"""How long `--coq` takes, said before it begins."""
+"""Time that `--coq` takes, printed before it begins."""
 
 
 @click.command(short_help="Check every theorem, and that false variants fail.")
@@ -86,7 +86,7 @@ def verify(
 
 
 def _compiled(console: "Console") -> tuple[bool, bool]:
-    """Whether nothing speaks against the recorded proofs, and whether Coq compiled them now; both printed."""
+    """True if nothing speaks against the recorded proofs, and whether Coq compiled them now; both printed."""
     from ..coq import compiler, printer, sources
     from ..coq.record import recorded
     from ..theorems import THEOREMS

@@ -1,4 +1,4 @@
-"""What holds at kept instances: a false variant fails, a statement gives the values written."""
+"""Checks at stored instances: a false variant fails, a statement gives the values written."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ MARGIN = 5
 
 
 def falls(theorem: Theorem, false: FalseNeighbour) -> bool:
-    """Whether a false variant fails at its counterexample, or else at the theorem's example."""
+    """True if a false variant fails at its counterexample, or else at the theorem's example."""
     statement = theorem.changed(false)
     instances = (false.witness,) if false.witness is not None else statement.examples
     return any(fails(statement, example.parts) for example in instances)
 
 
 def fails(statement: Theorem, instance: Instance) -> bool:
-    """Whether a false statement fails at an instance, by a wide margin."""
+    """True if a false statement fails at an instance, by a wide margin."""
     return bool(statement.violation(as_floats(instance))[0] > MARGIN * statement.tolerance)
 
 

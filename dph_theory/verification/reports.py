@@ -1,4 +1,4 @@
-"""What a verification is asked for and what it finds, as plain values; nothing heavy is loaded."""
+"""Request and findings of a verification, as plain values; nothing heavy is loaded."""
 
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
@@ -50,7 +50,7 @@ def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = F
 
 @dataclass(frozen=True)
 class NeighbourReport:
-    """Whether a false variant failed at its kept instance."""
+    """True if a false variant failed at its kept instance."""
 
     name: str
     refuted: bool
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def as_expected(self) -> bool:
-        """Whether nothing is unexpected: the status, the kept values, every false variant, Coq."""
+        """True if nothing is unexpected: the status, the kept values, every false variant, Coq."""
         return self.verdict == self.expected and not self.unexpected
 
     @property

@@ -67,7 +67,7 @@ def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
 
 
 def available(theorem: Theorem) -> bool:
-    """Whether this machine has the optional package that the theorem needs, if it needs one."""
+    """True if this machine has the optional package that the theorem needs, if it needs one."""
     return theorem.needs is None or find_spec(theorem.needs) is not None
 
 

@@ -62,7 +62,7 @@ class _Search:
 
     @property
     def refuted(self) -> bool:
-        """Whether a violation was found."""
+        """True if a violation was found."""
         return self.worst > self.theorem.tolerance
 
     def _is_worst(self, batch: Instance, violation: np.ndarray) -> bool:

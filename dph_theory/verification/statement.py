@@ -1,4 +1,4 @@
-"""What a theorem is: two sides, instances to try it on, and neighbours of it that are false."""
+"""A theorem as a value: two sides, instances to try it on, and neighbours of it that are false."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What Coq proves of an entry: its theorem, accepted by Coq, and its example's numbers."""
+"""The part of an entry that Coq proves: its theorem, accepted by Coq, and its example's numbers."""
 
 from decimal import Decimal
 

@@ -43,7 +43,7 @@ class AnsweringModel:
     def log_probs(
         self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], model: Any = None
     ) -> list[np.ndarray]:
-        """Those of each completion's tokens at the sampling temperature, under this model or another."""
+        """Log-probabilities of the completions' tokens at sampling temperature, under this or another model."""
         sampling = self.recipe.sampling
         given = (model or self.loaded.model, prompts, completions, sampling.temperature)
         return sequence_logps(*given, batch_tokens=sampling.batch_tokens)

@@ -50,7 +50,7 @@ _MANY = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class CountSettings:
-    """What is counted: a model, prompts and a verifier, and how answers are sampled.
+    """Settings of a count: a model, prompts and a verifier, and how answers are sampled.
 
     `model` is what `AutoModelForCausalLM` loads, an adapter's folder too, or with `server`, a URL, the name
     that a server has for it. `prompt`, `answer` and `column` name the columns of a prompt's text, of what its
@@ -91,7 +91,7 @@ class CountSettings:
         return PromptStream(source, self.column)
 
     def recipe(self, *, chat: bool) -> Recipe:
-        """How the model is made and sampled: at temperature 1, without truncation."""
+        """Recipe by which the model is loaded and sampled: at temperature 1, without truncation."""
         model = ModelConfig(self.model, "bfloat16" if device() == "cuda" else "float32", chat=chat)
         sampling = SamplingConfig(max_new_tokens=self.max_tokens, batch_size=self.batch_size)
         return Recipe(seed=self.seed, model=model, sampling=sampling)
@@ -204,7 +204,7 @@ def _size(settings: CountSettings) -> int:
 def _answering(
     settings: CountSettings, task: Task, say: Callable[[list[str]], None]
 ) -> tuple[AnsweringModel | AnsweringServer, dict[str, Any]]:
-    """What answers, and which model that is."""
+    """The answering model, and its identity."""
     if settings.server is not None:
         recipe = settings.recipe(chat=settings.chat is not False)
         return AnsweringServer(recipe, task, settings.server), {"model": settings.model}
@@ -228,7 +228,7 @@ def _answering(
 def _entry(
     examples: Sequence[Prompt], groups: Sequence[Sequence[tuple[Completion, Score]]], keep: bool
 ) -> dict[str, Any]:
-    """What a batch of prompts gave: its rows, the answers cut off, what the verifier said where it failed."""
+    """Result of a batch of prompts: its rows, the answers cut off, what the verifier said where it failed."""
     rows = []
     for example, group in zip(examples, groups, strict=True):
         verdicts = [int(score.correct) for _, score in group]
@@ -269,7 +269,7 @@ def _about(path: Path) -> Path:
 
 
 def _stored(path: Path, identity: Mapping[str, Any]) -> Counted:
-    """What finished counts amount to; an error where they are of anything else."""
+    """Totals of finished counts; an error if the file holds another count."""
     if not _about(path).is_file():
         raise RefusedError(f"{path} is there already, and is no count of dph: name another file by --to")
     results = read_record(_about(path), KIND, "dph count")["results"]

@@ -1,4 +1,4 @@
-"""Which answers of a prompt get a gradient of their own: listed with exact probabilities, or sampled."""
+"""Choice of the answers that get a gradient of their own: listed with exact probabilities, or sampled."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -37,7 +37,7 @@ class Fold:
         self._signs = torch.randint(2, (length,), generator=drawn).float() * 2 - 1
 
     def __call__(self, vectors: Tensor) -> Tensor:
-        """Of (..., length) the (..., size), in float32."""
+        """Sketch (..., size) of vectors (..., length), in float32."""
         vectors = vectors.float()
         if self.size == self.length:
             return vectors
@@ -47,7 +47,7 @@ class Fold:
         return padded.unflatten(-1, (-1, self.size)).sum(dim=-2)
 
     def of_units(self, places: Tensor) -> Tensor:
-        """Of the unit vectors at (...) places the (..., size)."""
+        """Sketches (..., size) of the unit vectors at (...) places."""
         if self.size == self.length:
             return nn.functional.one_hot(places, self.length).float()
         place = torch.argsort(self._order)[places.cpu()] % self.size

@@ -59,7 +59,7 @@ _LARGEST, _SMALLEST = 2**30, 2**10
 """So many numbers at most has a kernel of more answers in all, and so many at least of each."""
 Say: TypeAlias = Callable[[Sequence[str]], None]
 _LEAST = 1e-6
-"""What all other answers have at least: less is rounding of float32."""
+"""Least probability of all other answers: less is rounding of float32."""
 
 
 def measure_listed(
@@ -113,7 +113,7 @@ def measure_files(
     metric: str = EUCLIDEAN,
     **reports: Any,
 ) -> AnswerKernel:
-    """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
+    """Measure the kernel of files of rows {"prompt", "answers"}: the first is trained on, the others are not.
 
     A row may name its "set" and its "id", by default the prompt's text; `limit`, at most so many rows of a
     file; `reports`, progress and say. ValueError for rows that do not fit, for a name that comes twice, and
@@ -302,12 +302,12 @@ class _Work:
         return kernel
 
     def _part(self, number: int, *names: str) -> dict[str, np.ndarray]:
-        """What was measured of a prompt, by name."""
+        """Measurements of a prompt, by name."""
         with np.load(self.folder / f"{number}.npz") as stored:
             return {name: stored[name] for name in names}
 
     def _sketches(self, prompts: int, answers: int) -> np.ndarray:
-        """Those of all answers."""
+        """Log-probabilities of all answers."""
         sketches, end = np.empty((answers, self.sketch.size), np.float32), 0
         for number in range(prompts):
             rows = self._part(number, "rows")["rows"]
@@ -317,7 +317,7 @@ class _Work:
 
 
 def _room(path: Path, answers: int, size: int) -> str:
-    """What a kernel of so many answers takes, in words; ValueError where there is not so much."""
+    """Memory that a kernel of so many answers takes, in words; ValueError where there is not so much."""
     vectors, gib = 4 * answers * size, 2**30
     width = answers if answers <= _DENSE else size
     memory, disk = (

@@ -1,4 +1,4 @@
-"""What Adam multiplies each weight's gradient by, so that kernels are of its steps and not of plain ones.
+"""Factors of Adam for each weight's gradient, so that kernels are of its steps and not of plain ones.
 
 A step of Adam moves the weights by the rate times D g, D = 1/(sqrt(v) + epsilon), v the mean square of each
 weight's gradients; so one answer's step moves another's log-probability by their gradients' product in the
@@ -44,7 +44,7 @@ class Metric:
 
     @classmethod
     def of_squares(cls, squares: Mapping[str, Tensor], matrices: Iterable[str], kind: str) -> "Metric":
-        """That of the mean squares of each weight's gradients; the plain one has no factors."""
+        """Metric of the mean squares of each weight's gradients; the plain one has no factors."""
         if kind == EUCLIDEAN:
             first = sum(float(square.sqrt().sum()) for square in squares.values())
             second = sum(float(square.sum()) for square in squares.values()) ** 0.5
@@ -71,7 +71,7 @@ class Metric:
 
     @classmethod
     def load(cls, path: Path) -> "Metric":
-        """What `save` wrote."""
+        """Read the metric that `save` wrote."""
         factors: dict[str, tuple[Tensor, ...]] = {}
         with np.load(path) as stored:
             for key in stored.files:

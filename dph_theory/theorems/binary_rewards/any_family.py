@@ -133,14 +133,14 @@ GRAPHS = _graphs()
 
 
 def only_diracs(verifier: Values) -> Values:
-    """Whether every fully valid choice of symbols leaves one word."""
+    """True if every fully valid choice of symbols leaves one word."""
     correct = (verifier[:, None].astype(int) >> np.arange(8) & 1).astype(bool)
     valid = ~(GRAPHS & ~correct[:, None]).any(axis=-1)
     return (~(valid & (GRAPHS.sum(axis=-1) > 1)).any(axis=-1)).astype(float)
 
 
 def no_single_block(verifier: Values, symbols: bool = False) -> Values:
-    """Whether no two correct words differ in exactly one contiguous block, or in exactly one symbol."""
+    """True if no two correct words differ in exactly one contiguous block, or in exactly one symbol."""
     differ = WORDS[:, None] != WORDS
     number = differ.sum(axis=-1)
     apart = differ[..., 0] & ~differ[..., 1] & differ[..., 2]

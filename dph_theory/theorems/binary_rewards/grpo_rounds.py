@@ -198,7 +198,7 @@ CEILING = 60
 
 
 def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
-    """Whether there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
+    """True if there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
     exist = least_rise(base_rate, beta) < 0
     return exist, logit(np.where(exist, base_rate, 0.1)), np.where(exist, beta, 0.75)
 

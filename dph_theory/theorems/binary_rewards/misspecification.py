@@ -394,7 +394,7 @@ PRODUCT = theorem(
 
 
 AGREE = np.array([True, False, False, True])
-"""Whether an answer's two bits agree, for 00, 01, 10, 11."""
+"""True if an answer's two bits agree, for 00, 01, 10, 11."""
 ZEROS = np.array([2, 1, 1, 0])
 """How many of them are 0."""
 

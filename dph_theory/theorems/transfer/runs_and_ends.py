@@ -158,13 +158,13 @@ def second_slopes(shares: Values) -> Values:
 
 
 def rises_through_one(shares: Values) -> Values:
-    """Whether the sum of shares that are level with the best one rises with it; none is lost."""
+    """True if the sum of shares that are level with the best one rises with it; none is lost."""
     slopes, best = second_slopes(shares), shares.argmax(axis=-1)
     return (slopes[np.arange(len(best)), best] * (1 / slopes).sum(axis=-1) > 0).astype(float)
 
 
 def is_local_maximum(shares: Values) -> Values:
-    """Whether the second derivative of J is negative in every direction of sum zero."""
+    """True if the second derivative of J is negative in every direction of sum zero."""
     size = shares.shape[-1]
     away = np.linalg.svd(np.ones((1, size)))[2][1:]
     form = away @ (second_slopes(shares)[:, :, None] * away.T)
