@@ -43,7 +43,7 @@ class AnsweringModel:
     def log_probs(
         self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], model: Any = None
     ) -> list[np.ndarray]:
-        """Log-probabilities of the completions' tokens at sampling temperature, under this or another model."""
+        """Log-probabilities of completion tokens at the sampling temperature, under this model or another."""
         sampling = self.recipe.sampling
         given = (model or self.loaded.model, prompts, completions, sampling.temperature)
         return sequence_logps(*given, batch_tokens=sampling.batch_tokens)
