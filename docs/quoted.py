@@ -1,6 +1,5 @@
 """The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from figures.gallery import (
 )
 
 DOCS = Path(__file__).parent
-MEASURED = DOCS.parent / "dph_theory" / "predict" / "measured.json"
 BASE, CORRECT, BETA = [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])], np.array([1, 1, 1, 0, 0, 0]), 0.3
 """The prompt of the pages' examples, with three correct answers of six, and the KL's coefficient."""
 ONE, UNCHANGED = "one correct answer, decided by sampling noise", "the base itself, at its own pass rate"
@@ -120,7 +118,7 @@ def _fall(records: Records) -> dict[str, Any]:
     ended = [run for run in records.results("real_runs")["runs"] if run["pass_1"][1] > run["pass_1"][0]]
     return {
         "public": {"all": len(ended), "fell": sum(run["any"][1] < run["any"][0] for run in ended)},
-        "sql": json.loads(MEASURED.read_text(encoding="utf-8"))["runs"][-1]["held_out"],
+        "sql": measured_sql(records)[1]["held_out"],
         "forecast": printed.rstrip(),
         "sums": setting("sums"),
         "lora": setting(*transfer.MIXTURE, rank=8),
@@ -227,6 +225,39 @@ def _sql(records: Records) -> dict[str, Any]:
         "forecasts": forecasts,
         "claims": Table.from_rows(head, rows).markdown(),
     }
+
+
+def measured_sql(records: Records) -> list[dict[str, Any]]:
+    """The rows of `dph_theory/predict/measured.json` from the SQL runs: five methods, means over seeds."""
+    config, results = records.record("sql")["config"], records.results("sql")
+    places = [config["shown"].index(k) for k in (1, 32)]
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for run in results["runs"]:
+        runs.setdefault(run["label"], []).append(run)
+
+    def ends(label: str, answers: str) -> dict[str, list[float]]:
+        last = [[run["course"][-1][answers]["pass_at"][i] for i in places] for run in runs[label]]
+        base = [results["base"][answers]["pass_at"][i] for i in places]
+        return {"base": np.round(base, 3).tolist(), "end": np.mean(last, axis=0).round(3).tolist()}
+
+    rehearsed = {"DPH-F": "std", "DPH-F by mean": "mean"}
+    return [
+        {
+            "model": "a small Llama",
+            "task": "SQL queries",
+            "method": label.replace("DPH-F by mean", "DPH-MaxRL"),
+            "scale": scale,
+            "form": "none",
+            "kl": "rehearsal" if label in rehearsed else "none",
+            "strength": 0.05 if label in rehearsed else 0.0,
+            "steps": runs[label][0]["course"][-1]["step"],
+            "seeds": len(runs[label]),
+            "k": 32,
+            "trained": ends(label, "trained"),
+            "held_out": ends(label, "held_out"),
+        }
+        for label, scale in {**DIVIDED, **rehearsed}.items()
+    ]
 
 
 def _outcome(claim: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -7,7 +7,6 @@ import click
 
 from ..support import terminal
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
 _FILE = click.Path(exists=True, path_type=Path)
 _COUNT = click.IntRange(min=1)
@@ -21,8 +20,7 @@ _COUNT = click.IntRange(min=1)
 @click.option("--base-rates", type=_FILE, help="Pass rates of the base: JSON, a list or by prompt.")
 @click.option("--trainer", help="Trainer of the file, if its names do not show it.")
 @click.option("--trainer-version", "version", help="Version of the trainer, as 0.18 of TRL.")
-@click.option("--step", type=_POSITIVE, help="Effective logit step, as the collapse meter logs it.")
-@click.option("--steps", type=_COUNT, help="Number of training steps, if the settings do not say.")
+@click.option("--steps", type=_COUNT, help="Training steps, if the settings do not say; with --transfer.")
 @click.option("--transfer", type=_FILE, help="Kernel of the prompts, by dph transfer.")
 @click.option("--held-out", metavar="NAME", help="Held-out set of the kernel; with --transfer.")
 @click.option("--prompts-a-step", type=_COUNT, help="Prompts in a step; with --transfer. [default: all]")
@@ -30,8 +28,6 @@ _COUNT = click.IntRange(min=1)
 @click.option("--k", "-k", type=_COUNT, help="Value of k. [default: 8; with --transfer 256]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
-@click.option("--right", default=2, show_default=True, type=click.IntRange(2), help="Correct answers, alike.")
-@click.option("--wrong", default=8, show_default=True, type=_COUNT, help="Incorrect answers, alike.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="File of the prediction.")
 def predict_command(**options: Any) -> None:
     """Predict what a run does to Pass@k of held-out prompts, and what would retain more.

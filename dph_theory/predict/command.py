@@ -21,7 +21,7 @@ from .prediction import predict
 from .reading import SettingsReading, tables, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport
 from .scanning import ScannedFile, scan
-from .stored_runs import StoredRuns, retained_more
+from .stored_runs import Advice, retained_more
 from .values import Stated, collected, plain
 
 
@@ -54,7 +54,6 @@ def print_prediction(
     base_rates: Path | None,
     trainer: str | None,
     version: str | None,
-    step: float | None,
     steps: int | None,
     k: int | None,
     json_path: Path | None,
@@ -65,8 +64,8 @@ def print_prediction(
     """Print the prediction, and write it to a file if one is named; UsageError for what is not allowed."""
     base = _rates(counts, base_rates, {name: options.pop(name) for name in terminal.COUNTS_OPTIONS})
     of_kernel = {"held_out": options.pop("held_out"), "batch": options.pop("prompts_a_step")}
-    if steps is not None and step is None and transfer is None:
-        raise click.UsageError("--steps needs --step, the size of a step in logits, or --transfer")
+    if steps is not None and transfer is None:
+        raise click.UsageError("--steps needs --transfer, the kernel whose training is forecast")
     k = k or (8 if transfer is None else 256)
     forecast, prediction, retained = None, None, None
     try:
@@ -78,12 +77,10 @@ def print_prediction(
         elif not run.is_recipe:
             retained = retained_more(objective, run.reading.table["retains"], run.changed)
         if base is not None and not objective.unpredicted and not objective.undecided:
-            timed = {**options, "step": step, "steps": steps if step else None}
-            prediction = predict(run.configuration, base.rates, **timed)
+            prediction = predict(run.configuration, base.rates, **options)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
-    after, timed_steps = _next(run, retained, transfer), steps if step else None
-    parts = (run.configuration, prediction, base, k, step, timed_steps, forecast, retained, after)
+    parts = (run.configuration, prediction, base, k, forecast, retained, _next(run, retained, transfer))
     report = PredictionReport(*parts, kernel=str(transfer or ""))
     if json_path is not None:
         write_json(json_path, report.to_dict())
@@ -135,7 +132,7 @@ def _forecast(path: Path, run: _Run, **training: Any) -> Any:
     return forecast(AnswerKernel.load(path), method, learning_rate=rate, **training)
 
 
-def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer: Path | None) -> str:
+def _next(run: _Run, retained: Advice | None, transfer: Path | None) -> str:
     """One command: a name corrected, a doubt decided, or the settings that retained more."""
     if transfer is not None:
         return "dph compare --help  # once trained: what changed, by counts of both"
@@ -150,7 +147,7 @@ def _next(run: _Run, retained: tuple[Sequence[str], StoredRuns] | None, transfer
         words.append(run.reading.decided(DECIDING))
         comment = "  # or your value"
     elif retained is not None:
-        changed = {plain(setting.partition("=")[0]): setting.lstrip("-") for setting in retained[0]}
+        changed = {plain(setting.partition("=")[0]): setting.lstrip("-") for setting in retained.settings}
         words = [word for word in words if plain(word.partition("=")[0]) not in changed] + [*changed.values()]
     else:
         return "dph transfer --help  # measures your prompts; then add --transfer"

@@ -10,8 +10,8 @@ import numpy as np
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..losses.objective import UNDIVIDED, Objective
 from .configuration import Case, Configuration, penalty
-from .prediction import MOST_OF_THE_WAY, Prediction
-from .stored_runs import StoredRuns, expectation, setting_rows
+from .prediction import Prediction
+from .stored_runs import Advice, expectation, methods_that_retained, setting_rows
 
 if TYPE_CHECKING:
     from .shared_model import SharedModelForecast
@@ -61,17 +61,15 @@ def uniform_share(rates: np.ndarray, group: int) -> np.ndarray:
 class PredictionReport:
     """Everything that an answer needs: settings, prompts by themselves, the base, and one model's forecast.
 
-    retained: the settings that retained more in measured runs, and those runs; next_command: the last line.
+    retained: the settings that retained more in measured runs; next_command: the last line.
     """
 
     configuration: Configuration
     prediction: Prediction | None
     base: Base | None
     k: int
-    step: float | None = None
-    steps: int | None = None
     forecast: "SharedModelForecast | None" = None
-    retained: tuple[Sequence[str], StoredRuns] | None = None
+    retained: Advice | None = None
     next_command: str = ""
     kernel: str = ""
 
@@ -92,9 +90,10 @@ class PredictionReport:
         if run.void:
             return [*_wrapped(f"{run.trainer}: no RL with verifiable rewards: {run.void}."), last]
         lines: list[str] = []
-        for rows in (1000,) if everything else (2, 1, 0) if self.forecast is None else (0,):
+        sizes = [(2, True), (1, True), (1, False), (0, False)] if self.forecast is None else [(0, True)]
+        for rows, settings in [(1000, True)] if everything else sizes:
             lines = [*self._first(), *self._objective(rows), *self._rates(), *self._settings(rows)]
-            lines += self._advice()
+            lines += self._advice(settings)
             if len(lines) < MOST_LINES:
                 break
         return [*lines, last]
@@ -145,17 +144,19 @@ class PredictionReport:
         elif run.not_read and rows:
             yield f"Not read: {len(run.not_read)} other names (--all), assumed not to change the loss."
 
-    def _advice(self) -> Iterator[str]:
-        """The settings that retained more, with their price."""
-        nearest = expectation(self.configuration.objective).nearest
-        if self.retained is None or nearest is None:
+    def _advice(self, settings: bool) -> Iterator[str]:
+        """The methods that retained more on SQL; the settings that did, with their price, if asked for."""
+        if self.forecast is None:
+            yield from _wrapped(methods_that_retained(self.configuration.objective))
+        if self.retained is None or not settings:
             return
-        settings, row = self.retained
-        *first, last = textwrap.wrap(" ".join(settings), 46, break_on_hyphens=False, break_long_words=False)
-        pairs = ((nearest.setting, nearest), (last, row))
+        row, own = self.retained.runs, self.retained.without
+        words = " ".join(self.retained.settings)
+        *first, last = textwrap.wrap(words, 46, break_on_hyphens=False, break_long_words=False)
+        pairs = ((own.setting, own), (last, row))
         outcomes = [(name, runs.ends[1], (runs.trained or runs.held_out)["end"][0]) for name, runs in pairs]
-        head, own, better = setting_rows(f"held-out Pass@{row.k}", outcomes)
-        yield from (f"What retained more in measured runs ({row.place}):", head, own, *first, better)
+        head, without, better = setting_rows(f"held-out Pass@{row.k}", outcomes)
+        yield from (f"What retained more ({row.place}):", head, without, *first, better)
 
     def _rates(self) -> Iterator[str]:
         """Pass rates of prompts by themselves, or why there are none, and how many groups have no signal."""
@@ -167,20 +168,16 @@ class PredictionReport:
             return
         if len(run.cases) > 1:
             yield from _wrapped(f"If {run.cases[0].condition}:")
-        on_the_way = [prompt.on_the_way for prompt in prediction.prompts if prompt.on_the_way is not None]
-        after = [f"after {self.steps} steps"] if on_the_way else []
-        yield _row("each prompt by itself", ["base now", *after, "in the end"])
-        now = prediction.mean_base_rate
-        later = [*([float(np.mean(on_the_way))] if on_the_way else []), prediction.mean_pass_rate]
-        yield _row("Pass@1", [f"{now:.3f}", *(shown(rate, now) for rate in later)])
+        now, end = prediction.mean_base_rate, prediction.mean_pass_rate
+        yield _row("each prompt by itself", ["base now", "in the end"])
+        yield _row("Pass@1", [f"{now:.3f}", shown(end, now)])
         passed = base.pass_at(self.k)
         if self.k > 1 and passed is not None:
-            yield _row(f"Pass@{self.k}", [f"{passed:.3f}", *("not less" for _ in later)])
+            yield _row(f"Pass@{self.k}", [f"{passed:.3f}", "not less"])
         elif self.k > 1 and base.n is not None:
             least = base.n.min()
             yield f"Pass@{self.k} needs {self.k} answers a prompt: the fewest here are {least} (--k {least})."
         yield from _wrapped(_INDEPENDENT)
-        yield from _when(prediction, self.step)
         if run.objective.group_size is not None:
             yield from _wrapped(_uniform_groups(run.objective, prediction, base))
 
@@ -249,13 +246,3 @@ def _uniform_groups(objective: Objective, prediction: Prediction, base: Base) ->
 def shown(rate: float, base_rate: float = 0.0) -> str:
     """A pass rate; three digits do not round it up to 1."""
     return "> 0.999" if rate > 0.9995 and base_rate < 1 else f"{rate:.3f}"
-
-
-def _when(prediction: Prediction, step: float | None) -> list[str]:
-    """After how many steps the prompts are near their ends."""
-    times = [prompt.time for prompt in prediction.prompts if prompt.time is not None]
-    if step is None or not times:
-        return []
-    middle, last = float(np.median(times)), max(times)
-    half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / step, last / step))
-    return [f"{MOST_OF_THE_WAY:.0%} there: half the prompts after {half}, all after {most} steps."]

@@ -1,7 +1,7 @@
 """What measured runs retained of Pass@k: what a similar run may expect, and which settings retained more.
 
-`measured.json` holds rows of stored records, and a test compares these rows with the records. Rows of another
-record, with the fields of `StoredRuns`, are added to the file: the largest model with such a KL comes first.
+`measured.json` contains rows of stored records, and a test compares these rows with the records. Rows of
+another record, with the fields of `StoredRuns`, are added to the file: the first in the file is quoted first.
 """
 
 import json
@@ -38,7 +38,6 @@ class StoredRuns:
     """
 
     model: str
-    parameters: int
     task: str
     method: str
     scale: str
@@ -69,8 +68,14 @@ class StoredRuns:
 
     @property
     def place(self) -> str:
-        """The model, and the length or the task."""
-        return f"{self.model}, {f'{self.steps} steps' if self.steps else self.task}"
+        """The model, the task, and the length of the training."""
+        return f"{self.model}, {self.task}, {self.steps} steps"
+
+    @property
+    def outcome(self) -> str:
+        """The change of held-out Pass@k in numbers."""
+        base, end = self.ends
+        return f"Pass@{self.k} went from {base:.3f} to {end:.3f}"
 
 
 def course(base: float, end: float) -> str:
@@ -92,8 +97,8 @@ def _stored() -> Mapping[str, Any]:
 
 @cache
 def measured() -> tuple[StoredRuns, ...]:
-    """The stored runs, those of the largest model first."""
-    return tuple(sorted((StoredRuns(**row) for row in _stored()["runs"]), key=lambda row: -row.parameters))
+    """The stored runs in the order in which they are quoted."""
+    return tuple(StoredRuns(**row) for row in _stored()["runs"])
 
 
 def forecast_errors() -> Mapping[str, Any]:
@@ -112,7 +117,7 @@ class Expectation:
     """What measured runs lead to expect of held-out Pass@k at large k.
 
     course: the change of Pass@k, "" where that is not known, and reason, why not; nearest: the closest runs
-    of the largest model; differences: how a run with these settings differs from them.
+    of the first task that has such runs; differences: how a run with these settings differs from them.
     """
 
     course: str
@@ -127,9 +132,7 @@ class Expectation:
         else:
             yield f"Whether held-out Pass@k falls at large k is not known: {self.reason}."
         if (run := self.nearest) is not None:
-            base, end = run.ends
-            went = f"Pass@{run.k} went from {base:.3f} to {end:.3f}"
-            yield f"In the closest measured run ({run.setting}, {run.place}) {went}."
+            yield f"In the closest measured run ({run.setting}, {run.place}) {run.outcome}."
             differs = f" Your settings differ: {'; '.join(self.differences)}." if self.differences else ""
             yield f"Those numbers are that run's, not yours.{differs}"
 
@@ -155,7 +158,8 @@ def coefficient_of(objective: Objective) -> float:
 
 def _method(objective: Objective) -> str:
     if objective.rehearsal is not None:
-        return objective.rehearsal.method
+        by_mean = (objective.rehearsal.method, objective.advantage.scale) == ("DPH-F", "mean")
+        return "DPH-MaxRL" if by_mean else objective.rehearsal.method
     return short_form(objective.term) if objective.term is not None and objective.coefficient else ""
 
 
@@ -175,24 +179,32 @@ def similar(objective: Objective) -> list[StoredRuns]:
     return sorted(rows, key=distance)
 
 
+def _first_of(row: StoredRuns) -> StoredRuns:
+    """The first stored run of a run's task."""
+    return next(other for other in measured() if other.task == row.task)
+
+
 def expectation(objective: Objective) -> Expectation:
     """The expectation of an objective: known where runs with smaller and larger coefficients agree."""
     rows = similar(objective)
     if not rows or objective.advantage.words.startswith("zero"):
         return Expectation("", _unknown(objective))
-    nearest = next(row for row in rows if row.parameters == max(row.parameters for row in rows))
+    nearest = min(rows, key=lambda row: measured().index(_first_of(row)))
     strength = coefficient_of(objective) if kind(objective) != NONE else 0.0
     kls, methods = (NONE, nearest.kl), (*_PLAIN, nearest.method)
-    comparable = [row for row in measured() if (row.model, row.scale) == (nearest.model, nearest.scale)
+    comparable = [row for row in measured() if (row.task, row.scale) == (nearest.task, nearest.scale)
                   and row.kl in kls and row.method in methods]  # fmt: skip
     comparable.sort(key=lambda row: row.strength)
     smaller = [row for row in comparable if row.strength <= strength][-1:]
     larger = [row for row in comparable if row.strength >= strength][:1]
     courses, reason = {course(*row.ends) for row in smaller + larger}, ""
+    other = next((row for row in rows if row.task != nearest.task and row.scale == nearest.scale), None)
     if len(courses) > 1:
         reason = "measured runs with smaller and larger coefficients differ"
     elif not larger and FALLS in courses:
         reason = "this coefficient is larger than any measured run's, and may retain more"
+    elif other is not None and course(*other.ends) not in courses:
+        reason = f"measured runs differ by task ({other.model}, {other.task}: {other.outcome})"
     differences = tuple(_differences(objective, nearest))
     return Expectation("" if reason else courses.pop(), reason, nearest, differences)
 
@@ -220,9 +232,18 @@ def _differences(objective: Objective, row: StoredRuns) -> Iterator[str]:
         yield reason.partition(":")[0]
 
 
+@dataclass(frozen=True)
+class Advice:
+    """Settings of a trainer, the measured runs that retained more of Pass@k with them, and those without."""
+
+    settings: Sequence[str]
+    runs: StoredRuns
+    without: StoredRuns
+
+
 def retained_more(
     objective: Objective, retains: Mapping[str, str], changed: Callable[[Sequence[str]], Objective]
-) -> tuple[list[str], StoredRuns] | None:
+) -> Advice | None:
     """The settings with which measured runs retained more of Pass@k than those closest to this run.
 
     Args:
@@ -231,19 +252,37 @@ def retained_more(
         changed: From settings NAME=VALUE to the objective with them in place.
 
     Returns:
-        The fewest settings, and the measured runs; None if no such settings are known for this trainer.
+        The fewest settings and the measured runs; None if no such settings are known for this trainer.
     """
-    own = expectation(objective).nearest
-    if own is None:
-        return None
-    comparable = [row for row in measured() if (row.model, row.scale) == (own.model, own.scale)
-                  and row.form in retains and row.ends[1] >= own.ends[1] + GAIN]  # fmt: skip
-    for row in sorted(comparable, key=lambda row: -row.ends[1]):
+    closest: dict[str, StoredRuns] = {}
+    for row in similar(objective):
+        closest.setdefault(row.task, row)
+    pairs = [(row, closest[row.task]) for row in measured() if row.form in retains and row.task in closest]
+    pairs = [(row, own) for row, own in pairs if row.scale == own.scale and row.ends[1] >= own.ends[1] + GAIN]
+    for row, own in sorted(pairs, key=lambda pair: -pair[0].ends[1]):
         settings = f"{retains[row.form]}{row.strength:g}".split()
         better = changed(settings)
         for setting in settings[:-1]:
             fewer = [other for other in settings if other != setting]
             settings = fewer if changed(fewer) == better else settings
         if kind(better) == row.kl and better.coefficient == row.strength:
-            return settings, row
+            return Advice(settings, row, own)
     return None
+
+
+def methods_that_retained(objective: Objective) -> str:
+    """The methods that retained more of Pass@k than this run's in the runs that are quoted first; or ""."""
+    rows = [row for row in measured() if row.task == measured()[0].task]
+    scale, rehearsed = _SCALES.get(objective.advantage.scale or "", "std"), objective.rehearsal is not None
+    same = [row for row in rows if row.scale == scale and (row.kl == REHEARSAL) == rehearsed]
+    own = same[0] if same else rows[0]
+    better = [row for row in rows if row.ends[1] >= own.ends[1] + GAIN]
+    if not better or own.strength != coefficient_of(objective) * rehearsed:
+        return ""
+    shown = [own, *sorted(better, key=lambda row: row.ends[1])]
+    ends = ", ".join(f"{row.ends[1]:.3f} with {row.method}" for row in shown)
+    low, *_, high = sorted(row.held_out["end"][0] for row in shown)
+    return (
+        f"On {own.task} ({own.model}, {own.steps} steps, {own.seeds} seeds) Pass@{own.k} ended at {ends}, "
+        f"all at Pass@1 {low:.2f} to {high:.2f} (base: {own.ends[0]:.3f}). In TRL: examples/dph_on_trl.py."
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -19,6 +20,7 @@ ACTOR = "actor_rollout_ref.actor."
 VERL = f"verl {ACTOR}use_kl_loss=true algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8"
 PLAIN, K3 = "use_bias_correction_kl=false", "(k3, coefficient 0.04"
 COUNTS = "--counts examples/counts/base.jsonl"
+TINY = "full_scale/recipe/recipes/tiny-sql.yaml"
 
 
 def predict(words, *more):
@@ -45,7 +47,8 @@ def first(tmp_path, words, rates="[0.3]"):
 
 FALL = "Held-out Pass@k will probably fall at large k. In the closest measured run "
 UNKNOWN = "Whether held-out Pass@k falls at large k is not known: "
-ENDS = ", SmolLM2-135M, 20 steps) Pass@256 went from 0.758 to "
+ENDS = ", SmolLM2-135M, last digits of products, 20 steps) Pass@256 went from 0.758 to "
+SQL = " without a KL, a small Llama, SQL queries, 640 steps) Pass@32 went from 0.992 to 0."
 NOT_YOURS = " Those numbers are that run's, not yours."
 
 
@@ -56,8 +59,11 @@ NOT_YOURS = " Those numbers are that run's, not yours."
         (f"trl beta=0.04 {PLAIN}", f"{FALL}(k3, coefficient 0.04{ENDS}0.435.{NOT_YOURS} TRL"),
         ("trl beta=0.001", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your settings "
          "differ: corrected k3 at 0.001."),
-        ("trl beta=0", f"{FALL}(GRPO without a KL{ENDS}0.392.{NOT_YOURS} TRL"),
-        ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO without a KL{ENDS}0.396."),
+        ("trl beta=0", f"{FALL}(GRPO{SQL}"),
+        ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO{SQL}"),
+        (f"{TINY} method.name=DPH-MaxRL", "Held-out Pass@k will probably be retained at large k."),
+        (f"{TINY} method.name=DPH-F", f"{UNKNOWN}measured runs differ by task (SmolLM2-135M, last digits of "
+         "products: Pass@256 went from 0.758 to 0.406)."),
         (f"trl beta=2 {PLAIN}", "Held-out Pass@k will probably be retained at large k. In the "
          f"closest measured run (k3, coefficient 1{ENDS}0.727.{NOT_YOURS} Your settings differ: k3 at 2."),
         ("trl beta=0.5 use_bias_correction_kl=false", f"{UNKNOWN}measured runs with smaller and larger"),
@@ -111,14 +117,13 @@ def test_without_a_kl_the_divisor_of_the_advantage_decides_how_many_strategies_s
 
 
 def test_prompts_by_themselves_say_that_interference_is_not_included(tmp_path):
-    done = run(tmp_path, '{"sum": 0.25, "product": 0.1}', "trl beta=0.5 --step 0.2 --steps 100")
+    done = run(tmp_path, '{"sum": 0.25, "product": 0.1}', "trl beta=0.5")
     rows = [line.split() for line in done.output.splitlines()]
-    assert ["Pass@1", "0.175", "0.709", "0.934"] in rows
-    assert ["Pass@8", "0.735", "not", "less", "not", "less"] in rows
+    assert ["Pass@1", "0.175", "0.934"] in rows
+    assert ["Pass@8", "0.735", "not", "less"] in rows
     assert "Interference between prompts, the usual cause of a falling Pass@k, is not included." in in_line(
         done
     )
-    assert any(" ".join(row).startswith("99% there: half the prompts after 896, all after") for row in rows)
 
 
 COMMANDS = [
@@ -201,15 +206,8 @@ def in_line_of(text):
 )
 def test_advice_is_the_settings_that_retained_most_in_measured_runs(words, advice):
     out = in_line(predict(words))
-    assert ("What retained more in measured runs" in out) is (advice is not None)
+    assert ("What retained more (" in out) is (advice is not None)
     assert advice is None or advice in out
-
-
-def test_steps_are_those_of_the_settings_and_need_the_size_of_a_step(tmp_path):
-    assert "99% there" not in run(tmp_path, "[0.3]", "trl beta=0.5").output
-    assert "after 50 steps" in run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=50 --step 0.2").output
-    endless = run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=-1 --step 0.2").output
-    assert "after" not in endless.split("99%")[0]
 
 
 @pytest.mark.parametrize(
@@ -219,12 +217,12 @@ def test_steps_are_those_of_the_settings_and_need_the_size_of_a_step(tmp_path):
         f"{VERL} algorithm.kl_ctrl.kl_coef=0 {ACTOR}clip_ratio_low=0.2 algorithm.filter_groups.enable=true "
         "algorithm.use_pf_ppo=true my_sft_loss=1 another_reward=2 third_one=3",
         "trl beta=0.04 use_bias_correction_kl=false top_p=0.5 delta=3",
-        "TRL beta=0 num_generations=4 --step 0.1 --steps 1000",
+        "TRL beta=0 num_generations=4",
         *(str(path) for path in sorted(ANSWERS.glob("*.*")) if path.suffix != ".txt"),
     ],
 )
 def test_an_answer_has_at_most_twenty_lines_of_eighty_columns(tmp_path, words):
-    for lines in (predict(words).stdout.splitlines() if "--step" not in words else [],
+    for lines in (predict(words).stdout.splitlines(),
                   run(tmp_path, "[0.25, 0.5]", words).stdout.splitlines()):  # fmt: skip
         assert len(lines) <= 20
         assert not lines or max(map(len, lines[:-1])) <= 80
@@ -303,19 +301,6 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_compare(tmp_p
         assert all(f" {option}" in options for option in ("--id", "--correct", "--unscored"))
 
 
-def test_a_verifier_that_errs_slows_the_way(tmp_path):
-    off = "trl beta=0 scale_rewards=none"
-    slow = first(tmp_path, f"{off} --false-negative 0.5")["time"]
-    assert slow > 1.5 * first(tmp_path, off)["time"]
-
-
-def test_a_length_of_training_gives_the_rate_on_the_way(tmp_path):
-    words = "trl beta=0.5 scale_rewards=none"
-    short = first(tmp_path, f"{words} --step 0.2 --steps 10")
-    long = first(tmp_path, f"{words} --step 0.2 --steps 100000")
-    assert 0.3 < short["on_the_way"] < long["on_the_way"] == pytest.approx(long["pass_rate"], abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("rates", "words", "message"),
     [
@@ -327,7 +312,7 @@ def test_a_length_of_training_gives_the_rate_on_the_way(tmp_path):
         ("[0.5, NaN]", "trl beta=0", "base_rates=nan"),
         ("[1.5]", "nemo-rl", "base_rates=1.5"),
         ("[0.5]", "trl beta=0.5 --json absent/found.json", "does not exist"),
-        ("[0.5]", "trl beta=0.5 --steps 10", "--steps needs --step"),
+        ("[0.5]", "trl beta=0.5 --steps 10", "--steps needs --transfer"),
         ("[0.5]", "trl beta=0.5 --false-positive 0.1", "scale='std' is not allowed"),
         ("[0.5]", "trll", "is trl meant?"),
         ('{"beta": 0.1}', "rates.json --trainer none", "trl, "),
@@ -369,3 +354,19 @@ def test_a_recipe_with_the_counts_of_a_run_of_several_sets_asks_for_the_set(tmp_
     done = predict(f"{words} --set test")
     assert done.exit_code == 0, done.output
     assert ["Pass@1", "0.750"] in [line.split()[:2] for line in done.output.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "methods"),
+    [
+        ("trl beta=0", ["GRPO", "MaxRL", "DPH-F", "DPH-MaxRL"]),
+        ("trl beta=0 scale_rewards=none", ["Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL"]),
+        (f"{TINY} method.name=MaxRL", ["MaxRL", "DPH-F", "DPH-MaxRL"]),
+        (f"{TINY} method.name=DPH-MaxRL", []),
+    ],
+)
+def test_methods_that_retained_more_on_sql_are_named_in_their_order(words, methods):
+    answer = in_line(predict(words)).partition("ended at ")[2].partition(", all at Pass@1")[0]
+    rates = [float(part.split(" with ")[0]) for part in answer.split(", ") if part]
+    assert re.findall(r"with ([^,]+)", answer) == methods
+    assert rates == sorted(rates)
