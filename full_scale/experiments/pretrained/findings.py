@@ -13,11 +13,11 @@ from dph_theory.support.record import as_json
 from ..claims import Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
 from ..outcome import BARS
 from ..runner import RUN, RunStore, StudyOptions, StudyReport
-from . import advantages, anchors, methods, noise, retention, stationary, transfer
+from . import advantages, anchors, methods, noise, retention, stationary, transfer, words
 from .claims import ends_by_seed, judged
 from .open_prompts import SOLVED, STORED, LikeliestTokens
 from .runs import (
-    ALONG,
+    COURSES,
     EXPLORED,
     GROUP,
     UNTRAINED,
@@ -32,7 +32,13 @@ END, NOISE, TOKENS = "predicted end", "noise forecast", "likeliest tokens"
 KERNEL, FORECAST, INTERPOLATION = "kernel", "forecast", "interpolation"
 ADAM_FORECAST = "forecast of Adam's steps"
 """Kinds of stored rows beside runs; all but the interpolation are computed before the runs."""
-CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *methods.CLAIMS,
+    *anchors.CLAIMS,
+    *advantages.CLAIMS,
+    *retention.CLAIMS,
+    *words.CLAIMS,
+)
 
 
 def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
@@ -46,7 +52,12 @@ def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> S
     verdicts = judged(CLAIMS, outcomes, {name: forecast.anchors for name, forecast in forecasts.items()})
     tables = (
         *(stationary.table(outcomes), noise.table(of_noise), methods.table(outcomes)),
-        *(transfer.table(comparisons), advantages.table(outcomes), claim_table(CLAIMS, verdicts)),
+        *(
+            transfer.table(comparisons),
+            advantages.table(outcomes),
+            words.table(outcomes),
+            claim_table(CLAIMS, verdicts),
+        ),
     )
     numbers = partial(_numbers, store, outcomes, options.model, of_noise, comparisons, verdicts)
     return StudyReport(
@@ -88,7 +99,7 @@ def _numbers(
     verdicts: Mapping[str, ClaimVerdict],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and results of the record: the base, each run's end and its predictions."""
-    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
+    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *COURSES)]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.pass_rate, "alike": BARS.kl}
@@ -99,6 +110,7 @@ def _numbers(
         "base": as_json(base_of(shown), digits=5),
         "claims": claim_rows(CLAIMS, verdicts),
         "advantages": advantages.courses(outcomes),
+        "words": words.courses(outcomes),
         "at_equal_first": _at_equal_first(of_methods),
         "seeds_for": [
             {"setting": asdict(setting), "needed": as_json(rows, digits=5)}

@@ -34,6 +34,8 @@ class LikeliestTokens:
     words: tuple[tuple[str, float, bool], ...]
 
 
+ROWS = 10
+"""Prompts that share a text and differ in the hidden set of correct words."""
 DIGITS = tuple("0123456789")
 _WORDS = {
     "weekdays": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
@@ -77,6 +79,22 @@ def _words(kind: str) -> tuple[str, ...]:
 def _of_words(name: str, kind: str, texts: Sequence[str], right: Sequence[str] = ()) -> OpenPrompts:
     words = _words(kind)
     return OpenPrompts(name, tuple(texts), words, (frozenset(right or words),) * len(texts))
+
+
+def _hidden_words(half: str, texts: Sequence[tuple[str, str]], seed: int) -> OpenPrompts:
+    """Each text ROWS times, each time with another hidden set of correct words, some more often correct."""
+    kinds = [*dict.fromkeys(kind for kind, _ in texts)]
+    words = [*dict.fromkeys(word for kind in kinds for word in _words(kind))]
+    # A word is correct as often on held-out texts as on trained ones.
+    merits = dict(zip(words, np.random.default_rng(5).uniform(0.25, 0.75, len(words)).tolist(), strict=True))
+    rng = np.random.default_rng(seed)
+    right = [
+        frozenset(word for word in _words(kind) if rng.random() < merits[word])
+        for kind, _ in texts
+        for _ in range(ROWS)
+    ]
+    repeated = tuple(text for _, text in texts for _ in range(ROWS))
+    return OpenPrompts(f"hidden words{half}", repeated, tuple(words), tuple(right))
 
 
 def _of_numbers(name: str, kind: str, texts: Sequence[str]) -> OpenPrompts:
@@ -124,6 +142,8 @@ def _all_tasks() -> dict[str, OpenPrompts]:
             tasks.append(make(kind + half, kind, texts[place : place + 1]))
         for kind, texts in _EXAMPLES.items():
             tasks.append(_of_words(f"{kind} by example{half}", kind, texts[place : place + 1]))
+        shared = [(kind, texts[place]) for kind, texts in _EXAMPLES.items()]
+        tasks.append(_hidden_words(half, shared, seed=6 + place))
         tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], _last_digit))
         tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], _last_digit))
         tasks.append(_calculated(f"all last digits{half}", _LAST, every[place::2], _last_digit))

@@ -22,7 +22,9 @@ BASELINES: Mapping[str, float | None] = {"mean of the others": None, "none": 0.0
 ANSWERS = 64  # Answers per step of runs on one prompt.
 GROUP = 16  # Default answers per prompt and step of all other runs.
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
+WORDS = "words"
 ALONG = ("advantages", "retention")  # Experiments whose runs are compared along their courses.
+COURSES = (*ALONG, WORDS)  # Experiments whose runs' courses are stored.
 PICKED = (RANDOM, BY_KERNEL, ALONE)
 """Selection of anchors: random, to explain most of the kernel, or to explain least."""
 
@@ -79,7 +81,9 @@ class OpenRun(Settings):
     @property
     def measured_every(self) -> int:
         """Steps between two points of its course."""
-        return max(2, self.steps // 10) if self.experiment in (*ALONG, "models") else max(1, self.steps // 2)
+        return (
+            max(2, self.steps // 10) if self.experiment in (*COURSES, "models") else max(1, self.steps // 2)
+        )
 
     def coefficient_at(self, step: int) -> float:
         """Coefficient at a step."""

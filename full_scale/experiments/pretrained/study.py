@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..runner import RUN, RunStore, Step, Study, StudyOptions
-from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer
+from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer, words
 from .open_prompts import STORED
 from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun
 
@@ -17,6 +17,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "anchors": (anchors.declared, "Do a few prompts anchored to the base retain the others?"),
     "advantages": (advantages.declared, "Which divisor of advantages retains correct answers?"),
     "retention": (retention.declared, "And with other groups, KLs, tasks, models, and weights from counts?"),
+    "words": (words.declared, "And if the answers cannot be guessed?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
     "models": (models.declared, "And other models, new to the forecast?"),
 }  # fmt: skip

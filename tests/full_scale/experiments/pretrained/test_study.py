@@ -20,7 +20,7 @@ from full_scale.experiments.pretrained.conduct import conduct, noise_forecast
 from full_scale.experiments.pretrained.findings import CLAIMS, END, FORECAST, INTERPOLATION, KERNEL, TOKENS
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
-    ALONG,
+    COURSES,
     MEASURED,
     MIXTURE,
     CoursePoint,
@@ -291,7 +291,7 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     policy = {name: TaskMeasures((0.5,) * len(task.texts), 3.0, 0.0) for name, task in TASKS.items()}
     coupled = [run for run in declared if run.experiment in ("methods", "anchors", "transfer")]
     ends = {run.setting: policy for run in coupled if run.seed == 1}
-    courses = {run.setting: risen(run) for run in declared if run.experiment in ALONG}
+    courses = {run.setting: risen(run) for run in declared if run.experiment in COURSES}
     for claim in CLAIMS:
         assert isinstance(claim.value(courses if claim.of_courses else ends, policy), float)
     assert all(run.seed in (None, 0) for run in STUDY.runs(seeds=1))
