@@ -9,7 +9,7 @@ import numpy as np
 from dph_theory.coverage import exact_pass_at_k
 
 from ..claims import Claim, ClaimVerdict, judge, over_seeds
-from .runs import ALONG, HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
+from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
 
 Ends = Mapping[OpenRun, Policy]  # Ends of one seed's runs, by setting.
 Anchors = Mapping[str, Sequence[int]]  # Texts that are anchored to the base, by run.
@@ -41,7 +41,7 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
     """Claims by name over the seeds that have all required runs; claims without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
     ends, courses = ends_by_seed(outcomes, anchors), dict[int, dict[OpenRun, FinishedOpenRun]]()
-    for outcome in of_experiment(ALONG, outcomes):
+    for outcome in of_experiment("advantages", outcomes):
         courses.setdefault(outcome.run.seed or 0, {})[outcome.run.setting] = outcome
     values = {claim: over_seeds(claim.value, courses if claim.of_courses else ends, base) for claim in claims}
     return {claim.name: judge(claim, of_claim) for claim, of_claim in values.items() if of_claim}
