@@ -23,7 +23,6 @@ NAMES = (
     "budget_and_family",
     "drift",
     "causes_of_misses",
-    "filtering",
     "mu_beta",
     "tilted_to_filtered",
     "implicit_bias",

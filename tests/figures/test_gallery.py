@@ -98,7 +98,6 @@ FALSE = {
     "drift": lambda n: n.assign(predicted=2.5 * n.predicted),
     "causes_of_misses": lambda n: n.assign(unexplained=n.unexplained + 5),
     "sql": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
-    "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
     "mu_beta": lambda n: n | {"excess": n["excess"] - 1},
     "tilted_to_filtered": lambda n: n | {"KL(p_beta || p_*)": np.ones(3)},
     "implicit_bias": lambda n: (
