@@ -20,8 +20,8 @@ from torch.func import jacrev
 from transformers import LlamaForCausalLM
 
 from dph_theory.finite_training import drift_deviation
+from dph_theory.finite_training.adjoint import DifferentiableTraining, Draws, group_baseline, spread_along
 from dph_theory.finite_training.answers import answer_tokens, reward_less, update
-from dph_theory.finite_training.training import DifferentiableTraining, Draws, group_baseline, spread_along
 
 from ..enumerable_tasks.base import build_base, longest_prefixes, next_token_log_probs
 from ..enumerable_tasks.exact import Tables, exact
