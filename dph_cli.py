@@ -61,7 +61,7 @@ SECTIONS = {
                            "Check every theorem, and that false variants fail.", "dev",
                            "kl_control.pass_rate --quick"),
         "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy",
-                        "filtering --quick"),
+                        "strategies --quick"),
         "figures": _Command("figures.cli", "Draw the figures from stored numbers.", "figures",
                             "mu_beta --format svg --to drawings"),
         "reproduce": _Command("figures.cli", "Recompute everything, and write the report.", "toy,figures",

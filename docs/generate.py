@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawing
 
 from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, printer, sources
-from dph_theory.coq.record import RECORD, recorded
+from dph_theory.coq.compilation import RECORD, recorded
 from dph_theory.finite_training import Rollouts, flow
 from dph_theory.losses.advantages import FORMS
 from dph_theory.losses.kl_terms import KL_TERMS, SHOWN

@@ -11,16 +11,7 @@ from dph_theory.divergences import FORWARD_KL
 from dph_theory.stationary import filtered_policy, table_pass_rate, token_policy
 from dph_theory.support.table import Table
 from figures.frames import Records
-from figures.gallery import (
-    causes_of_misses,
-    collapse,
-    direction,
-    divisors,
-    models,
-    pretrained,
-    transfer,
-    way_back,
-)
+from figures.gallery import causes_of_misses, collapse, pretrained, transfer
 
 DOCS = Path(__file__).parent
 BASE, CORRECT, BETA = [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])], np.array([1, 1, 1, 0, 0, 0]), 0.3
@@ -42,7 +33,6 @@ METHODS = {
 
 def quoted(records: Records) -> dict[str, Any]:
     """Everything that the pages quote."""
-    lost = way_back.table(way_back.numbers(records)).rows
     counts = causes_of_misses.numbers(records)
     runs = records.llama.runs_of("samplers").dropna(subset=["predicted"])
     return {
@@ -53,10 +43,8 @@ def quoted(records: Records) -> dict[str, Any]:
         "fall": _fall(records),
         "matched": f"{counts['matched'].sum()} of {counts.to_numpy().sum()}",
         "sampled": f"{(runs.verdict == 'matched').sum()} of {len(runs)}",
-        "lost": [(row[0], row[1], *row[4:]) for row in lost],
-        "divided": _divided(records),
         "errors": records.results("pretrained")["forecast_errors"],
-        "models": {**models.MODELS, None: "SmolLM2-135M"},
+        "models": {"gemma3": "Gemma-3-270M", "taught": "a small Llama", None: "SmolLM2-135M"},
         "demo": records.results("demo"),
         "sql": _sql(records),
     }
@@ -130,25 +118,12 @@ def _fall(records: Records) -> dict[str, Any]:
         "plain": setting(transfer.TASK),
         "row": setting,
         "claim": claims.__getitem__,
-    }
-
-
-def _divided(records: Records) -> dict[str, Any]:
-    """What settings of the advantage retain at one trained Pass@1: a row a setting, in three digits."""
-    numbers = divisors.numbers(records)
-    rows = [
-        (task, name.replace("gemma3", "Gemma"), n, f"{at:.2f}", f"{steps:.0f}", *(f"{x:.3f}" for x in rates))
-        for task, name, n, at, steps, *rates in divisors.table(numbers).rows
-    ]
-    claims = records.results("pretrained")["claims"]
-    guess = [f"{exact_pass_at_k(0.1, k):.3f}" for k in (1, 16, 256)]
-    return {
-        "rows": rows,
-        "guess": guess,
-        "base_of_two": f"{numbers[numbers.task == 'last two digits']['held out 256'].iloc[0]:.3f}",
-        "claims": [
-            claim for claim in claims if claim["theory"] in ("retention", "strategies") and "verdict" in claim
+        "divisors": [
+            claim
+            for name, claim in claims.items()
+            if claim["theory"] in ("retention", "strategies") and not name.startswith("words")
         ],
+        "guess": [float(exact_pass_at_k(0.1, k)) for k in (1, 256)],
     }
 
 
@@ -286,14 +261,23 @@ def _pretrained(records: Records) -> dict[str, Any]:
 
 def _small_models(records: Records) -> dict[str, Any]:
     """A small Llama at the weakest strength, a tiny transformer, the exact toy, a model that is too small."""
-    llama, record = direction.numbers(records), records.record("strategies")
-    weak = llama.strength.min()
-    found = llama[llama.strength.isna() | (llama.strength == weak)].set_index("method")
+    runs, record, weak = records.llama.runs_of("direction"), records.record("strategies"), 0.05
+    kinds = {"DAPO": ("none", 0.0), "reverse KL": ("k3_corrected", weak), "DPH-F": ("rehearsal", weak)}
+    ends = {
+        name: runs[
+            runs.dapo
+            & (runs.form == form)
+            & (runs.beta == beta)
+            & (runs.rehearsed.fillna("log_u") == "log_u")
+        ]
+        for name, (form, beta) in kinds.items()
+    }
+    found = {name: rows[["pass_rate", "pass_at_16"]].mean().tolist() for name, rows in ends.items()}
     styles = records.styles[records.styles.main & (records.styles.split == "train")]
     rates = styles.groupby("label", sort=False)[[1, 16]].mean()
     best, _, covering = collapse.family_fits(collapse.numbers(records), collapse.FAMILY)
     return {
-        "llama": {"strength": weak, "found": found[[*direction.MEASURES.values()]].T.to_dict("list")},
+        "llama": {"strength": weak, "found": found},
         "styles": {"rows": rates.T.to_dict("list"), "seeds": styles.seed.nunique()},
         "k": record["config"]["coverage_draws"],
         "base": record["results"]["base"],

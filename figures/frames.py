@@ -94,13 +94,10 @@ class Records:
 
 
 class LlamaRuns:
-    """Record of trainings of a Llama under TRL: `runs`, a row per run, and measurements along the runs."""
+    """Trainings of a Llama under TRL, a row per run."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
-        results = record["results"]
-        self.runs = pd.DataFrame(results["runs"])
-        self.courses = {course["digest"]: course for course in results["courses"]}
-        self.flows, self.ways_back = results["flows"], results["ways_back"]
+        self.runs = pd.DataFrame(record["results"]["runs"])
 
     def runs_of(self, *experiments: str) -> pd.DataFrame:
         """Runs of these experiments; ValueError names the command that makes missing runs."""

@@ -13,7 +13,7 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, read_record, record
 from dph_theory.support.table import Table
 
-from .evaluation.record import EvaluatedSet, Evaluation
+from .evaluation.evaluated_run import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
 from .recipe.schema import Recipe, load_recipe
 from .stages import evaluate_stage, presample_stage, train_stage

@@ -16,7 +16,7 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
 from dph_theory.support.table import Table
 
-from .evaluation.record import Evaluation
+from .evaluation.evaluated_run import Evaluation
 from .recipe.folders import Folders
 from .recipe.methods import METHODS
 from .recipe.schema import Recipe, load_recipe

@@ -15,7 +15,7 @@ from dph_theory.support.progress import NotedProgress, Progress
 from dph_theory.transfer import AnswerKernel
 
 from .evaluation.evaluate import evaluate
-from .evaluation.record import Evaluation
+from .evaluation.evaluated_run import Evaluation
 from .models.generation import with_room
 from .models.load import LoadedModel, ModelHashes, load, load_trained
 from .presampling.presample import presample
@@ -26,7 +26,7 @@ from .sampling.count import Counted, CountSettings, count
 from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
 from .tasks.protocol import Task, repeated_prompts
-from .training.record import TrainingRecord
+from .training.trained_run import TrainingRecord
 
 # One progress bar per stage is enough. TRL still reads a setting under a name that transformers deprecates.
 transformers.utils.logging.disable_progress_bar()

@@ -18,7 +18,7 @@ MAY_IMPORT = {
 }
 NEEDS_TORCH = (
     "dph_theory/audit/",
-    "dph_theory/finite_training/training.py",
+    "dph_theory/finite_training/adjoint.py",
     *(
         f"dph_theory/losses/{module}.py"
         for module in (

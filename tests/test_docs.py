@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 import support.worked_examples as worked
 from click.testing import CliRunner
@@ -177,6 +178,7 @@ def test_the_runs_that_dph_predict_shows_are_those_of_the_stored_record():
     shown = json.loads((ROOT / "dph_theory" / "predict" / "measured.json").read_text())["runs"]
     numbers = pretrained.numbers(Records())
     ends = pretrained.ends(numbers).set_index(["method", "kl", "coefficient"])
+    courses = Records().results("pretrained")["advantages"]
     compared = 0
     for run in shown:
         key = run["method"], run["form"], run["strength"]
@@ -185,7 +187,14 @@ def test_the_runs_that_dph_predict_shows_are_those_of_the_stored_record():
             end = ends.loc[key]
             for name, column in (("trained", "trained"), ("held_out", "held")):
                 assert run[name]["end"] == pytest.approx([end[f"{column} {k}"] for k in (1, 256)], abs=1e-3)
-    assert compared >= 15
+        elif run["method"] == "MaxRL":
+            compared += 1
+            seeds = [one for one in courses if (one["method"], one["kl"]) == key[:2]]
+            assert len(seeds) == run["seeds"]
+            for name in ("trained", "held_out"):
+                means = np.mean([one[name][one["steps"].index(20)] for one in seeds], axis=0)
+                assert run[name]["end"] == pytest.approx(means[[0, 2]], abs=1e-3)
+    assert compared >= 17
 
 
 def test_the_page_of_public_runs_has_the_numbers_of_the_stored_record():

@@ -113,7 +113,7 @@ def commands(command, *path):
 
 COMMANDS = dict(commands(dph_cli.main))
 HEAVY = ("torch", "transformers", "trl", "scipy", "sympy.core", "matplotlib.pyplot", "datasets", "pandas")
-RUN = {"audit", "audit metric", "compare", "figures", "predict", "toy", "toy filtering", "verify"}
+RUN = {"audit", "audit metric", "compare", "figures", "predict", "verify"}
 """Whose examples are run; those of the others, which train, sample or take long, are read by the command."""
 every_command = pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 

@@ -82,26 +82,6 @@ for _name in NAMES:
     toy.add_command(_command(_name))
 
 
-@toy.command(
-    short_help="Distance between local filtering and filtering.", epilog="Example: dph toy filtering --quick"
-)
-@_json
-@terminal.seed
-@_quick
-def filtering(path: Path | None, seed: int, quick: bool) -> None:
-    """Distance from the locally filtered model to the filtered model, on three grammars; exact, in nats."""
-    from .filtering import GRAMMARS, MEASURES, distances
-
-    measured = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
-    if path is not None:
-        write_json(path, {"seed": seed, "rows": measured})
-    headers = ("grammar", "length", "-log A1", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
-    rows = [
-        (row["grammar"], str(row["length"]), *(f"{row[name]:.3f}" for name in MEASURES)) for row in measured
-    ]
-    terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.from_rows(headers, rows).rich())
-
-
 def _run_one(name: str, path: Path | None, seed: int, quick: bool, given: dict[str, Any]) -> None:
     """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
     folder = given.get("folder")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..support.notebook import Shown
+from ..support.display import Shown
 from ..support.table import Table
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")

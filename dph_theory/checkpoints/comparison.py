@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.notebook import Shown
+from ..support.display import Shown
 from ..support.table import Table
 from .answers import AnswersLeft, answers_left
 from .counts import Counts, MatchedRows, matched

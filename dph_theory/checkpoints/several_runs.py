@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..intervals import Estimate, bounded_mean, bounded_means, mean_interval
+from ..support.display import Shown
 from ..support.errors import argument_error
-from ..support.notebook import Shown
 from ..support.record import Readable
 from ..support.table import Cell, Table
 from .answers import RunAgreement, answer_codes, one_answer, run_agreement

@@ -9,8 +9,8 @@ from pathlib import Path
 from textwrap import dedent
 
 from . import sources
+from .compilation import OF_EXAMPLES, PRIMITIVES, QUALIFIED, REALS, KernelExample, Printed, Record
 from .compiler import INSTALL, CoqError, compile_into, installed, run_coq
-from .record import OF_EXAMPLES, PRIMITIVES, QUALIFIED, REALS, KernelExample, Printed, Record
 
 BARE = """Set Printing All. Set Printing Width 1000000. Set Printing Depth 1000000.
 Set Search Output Name Only.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term
 from ..losses.objective import REDUCTIONS, WEIGHTS, Objective, Weight
-from ..support.notebook import Shown
+from ..support.display import Shown
 from ..support.record import flat
 from ..support.table import Table
 from .reading import SettingsReading, trainer_named, trainer_of

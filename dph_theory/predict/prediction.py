@@ -7,8 +7,8 @@ import numpy as np
 
 from ..losses.objective import UNDIVIDED, Objective
 from ..numeric.arrays import Scalars, probability
+from ..support.display import Shown
 from ..support.errors import argument_error
-from ..support.notebook import Shown
 from ..support.record import readable
 from ..support.table import Table
 from .configuration import Configuration

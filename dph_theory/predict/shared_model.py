@@ -12,11 +12,11 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k
 from ..divergences import FORWARD_KL, REVERSE_KL
+from ..support.display import Shown
 from ..support.errors import argument_error
-from ..support.notebook import Shown
 from ..support.table import Table
 from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, linearised_trainings
-from ..transfer.training import HOLDS_TO
+from ..transfer.linearised import HOLDS_TO
 from .stored_runs import course, forecast_errors, setting_rows
 
 SEEDS, FEW = 8, 3

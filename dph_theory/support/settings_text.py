@@ -25,10 +25,6 @@ def settings_text(run: Mapping[str, Any]) -> str:
     if anchors:
         answers = "" if run["answers"] is None else f" of {run['answers']:g} answers"
         words.append(f"{anchors:g} {run['picked']}{answers}")
-    if run.get("rates"):
-        words.append(f"times V^-{run['power']:g}, V {run['rates']}")
-    if run.get("group", 16) != 16:
-        words.append(f"groups of {run['group']:g}")
     words.append(run.get("model") or "")
     if run["measured_after"]:
         words.append(f"kernel after {run['measured_after']:g} steps")

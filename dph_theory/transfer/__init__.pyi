@@ -4,8 +4,8 @@ from .flow import pass_at_k_slope as pass_at_k_slope
 from .interpolation import chosen_anchors as chosen_anchors
 from .interpolation import interpolated as interpolated
 from .kernel import AnswerKernel as AnswerKernel
-from .training import Hold as Hold
-from .training import LinearisedMethod as LinearisedMethod
-from .training import TrainingCurves as TrainingCurves
-from .training import linearised_training as linearised_training
-from .training import linearised_trainings as linearised_trainings
+from .linearised import Hold as Hold
+from .linearised import LinearisedMethod as LinearisedMethod
+from .linearised import TrainingCurves as TrainingCurves
+from .linearised import linearised_training as linearised_training
+from .linearised import linearised_trainings as linearised_trainings

@@ -8,7 +8,7 @@ import numpy as np
 from ..coverage import exact_pass_at_k
 from .flow import group_drive, own_and_pair, pass_at_k_slope
 from .kernel import AnswerKernel, cosines
-from .training import HOLDS_TO
+from .linearised import HOLDS_TO
 
 _KS = (1, 16, 256)
 _GROUP, _NAMED = 16, 5

@@ -88,7 +88,7 @@ def verify(
 def _compiled(console: "Console") -> tuple[bool, bool]:
     """True if nothing speaks against the recorded proofs, and whether Coq compiled them now; both printed."""
     from ..coq import compiler, printer, sources
-    from ..coq.record import recorded
+    from ..coq.compilation import recorded
     from ..theorems import THEOREMS
     from .ties import tied_names, untied
 

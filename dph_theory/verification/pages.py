@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from textwrap import indent
 
-from ..coq.record import recorded
+from ..coq.compilation import recorded
 from ..references import REFERENCES
 from ..support.table import escaped
 from ..theorems import SUBJECTS, THEOREMS

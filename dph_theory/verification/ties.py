@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 
 from ..coq import sources
-from ..coq.record import KernelExample, Record, recorded
+from ..coq.compilation import KernelExample, Record, recorded
 from ..theorems import THEOREMS
 from .statement import Theorem, Verdict
 

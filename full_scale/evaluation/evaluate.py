@@ -28,7 +28,7 @@ from ..sampling.answers import AnsweringModel, judged_answers, own_batches
 from ..storage.journal import SharedJournal
 from ..storage.tensors import database_hashes, hash_values
 from ..tasks.protocol import Prompt, Task, bound_to, matches
-from .record import (
+from .evaluated_run import (
     KIND,
     EvaluatedSet,
     Evaluation,

@@ -6,13 +6,13 @@ from dph_theory.support.checking import build
 from dph_theory.support.files import write_text
 from dph_theory.support.table import Table
 
-from ..evaluation.record import Evaluation
+from ..evaluation.evaluated_run import Evaluation
 from ..recipe.folders import Folders
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearses
 from ..recipe.schema import Recipe
-from .record import TrainingRecord
 from .resume import FREE
+from .trained_run import TrainingRecord
 
 CARD = "README.md"
 

@@ -24,7 +24,7 @@ from dph_theory.support.record import versions
 
 from ..storage.tensors import hash_files, hash_values, storing
 from ..tasks.protocol import bound_to
-from .record import PACKAGES
+from .trained_run import PACKAGES
 
 _LOG = logging.getLogger(__name__)
 

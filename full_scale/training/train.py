@@ -32,8 +32,8 @@ from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, VerifierReward
 from .metrics import EQUAL_REWARDS, StepReport
 from .online import OnlineConfig, OnlineTrainer
-from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
+from .trained_run import TrainingRecord
 
 
 def train(

@@ -15,7 +15,7 @@ import numpy as np
 from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
 from dph_theory.intervals import THREE_SIGMA, MeanEstimate, mean_estimate, smoothed_rate
 
-from ..evaluation.record import RehearsedRow
+from ..evaluation.evaluated_run import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
 from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, Line, judged_line
 

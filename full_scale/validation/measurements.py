@@ -17,9 +17,9 @@ from dph_theory.intervals import MeanEstimate, mean_estimate, smoothed_rate
 from dph_theory.meter import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
-from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
+from ..evaluation.evaluated_run import EvaluatedSet, Evaluation, PromptAnswers
 from ..recipe.folders import Folders
-from ..training.record import TrainingRecord
+from ..training.trained_run import TrainingRecord
 
 LARGEST_GAIN = 200.0  # Log odds beyond which a gain counts as infinite.
 RULE_OF_THREE = 3.0  # An event that never occurred in n draws has a probability below 3/n, at 95%.

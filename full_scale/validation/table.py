@@ -15,7 +15,7 @@ from dph_theory.intervals import THREE_SIGMA, MeanEstimate
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary, entropy_of
+from ..evaluation.evaluated_run import EvaluatedSet, PromptAnswers, Summary, entropy_of
 from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
 from .predictions import predictions, untested

@@ -93,16 +93,11 @@ FALSE = {
     ),
     "real_runs": lambda n: n | {"measures": exchanged(n["measures"], "named", "named_shuffled")},
     "stationary_policies": lambda n: (n[0], exchanged(n[1], "kl token forward KL", "kl token reverse KL")),
-    "way_back": lambda n: n.assign(kind=n.kind.replace({"penalties": "rehearsal", "rehearsal": "penalties"})),
     "budget_and_family": lambda n: n.assign(kl=n.kl * 1e-3),
-    "budget_and_family, between": lambda n: n.assign(ends=[[6.0] * len(ends) for ends in n.ends]),
+    "budget_and_family, all weights": lambda n: n.assign(kl=n.kl.where(n["rank"] < np.inf, 9.0)),
     "drift": lambda n: n.assign(predicted=2.5 * n.predicted),
     "causes_of_misses": lambda n: n.assign(unexplained=n.unexplained + 5),
-    "models": lambda n: exchanged(n, "base 256", "measured 256"),
     "sql": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
-    "divisors": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
-    "direction": lambda n: swapped(n, "method", "DAPO", "DPH-F"),
-    "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
     "mu_beta": lambda n: n | {"excess": n["excess"] - 1},
     "tilted_to_filtered": lambda n: n | {"KL(p_beta || p_*)": np.ones(3)},
     "implicit_bias": lambda n: (
@@ -110,7 +105,6 @@ FALSE = {
     ),
     "forward_reverse_fits": lambda n: swapped(n, "name", "forward KL", "reverse KL"),
     "collapse": lambda n: n | {"fits": swapped(n["fits"], "objective", "forward_kl", "reward")},
-    "frontier": lambda n: n.assign(**{"measured 256": n["trained_measured 1"]}),
     "pass_at_k": lambda n: n | {"strategies": exchanged(n["strategies"], "base", "GRPO")},
     "styles": lambda n: swapped(n, "label", "DAPO", "base"),
     "sweeps": lambda n: n | {"points": swapped(n["points"], "place", "D_pef", "all prompts")},
@@ -200,9 +194,7 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    match = (
-        r"figure='mona_lisa' is not allowed: one of sql, transfer, models, frontier, divisors, pretrained, "
-    )
+    match = r"figure='mona_lisa' is not allowed: one of sql, transfer, pretrained, real_runs, "
     with pytest.raises(ValueError, match=match):
         figure("mona_lisa")
 

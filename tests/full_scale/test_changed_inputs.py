@@ -12,7 +12,7 @@ from support.tiny_llama import tiny_llama
 
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.progress import silent
-from full_scale.evaluation.record import Evaluation
+from full_scale.evaluation.evaluated_run import Evaluation
 from full_scale.models.load import ModelHashes, load, model_hash
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import (
@@ -28,7 +28,7 @@ from full_scale.sampling.count import CountSettings, count
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
 from full_scale.tasks.loaders import load_task
 from full_scale.tasks.protocol import VerifierError, judged
-from full_scale.training.record import TrainingRecord
+from full_scale.training.trained_run import TrainingRecord
 
 QUERY = "SELECT COUNT(*) FROM item"
 

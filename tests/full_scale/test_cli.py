@@ -56,7 +56,7 @@ def raising(error):
         ("train", (*TINY, "sampling.temprature=1"), "error: "),
         ("train", (*TINY, "nothing"), "error: "),
         ("train", (*TINY, "presample.k=0"), "error: "),
-        ("small_llama", ("--only", "law"), "only='law' is not allowed: one of which_policy, way_back, "),
+        ("small_llama", ("--only", "law"), "only='law' is not allowed: one of which_policy, limits, "),
         ("pretrained", ("--expected-gradient",), "--expected-gradient"),
     ],
 )

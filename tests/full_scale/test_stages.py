@@ -10,7 +10,7 @@ import full_scale.stages
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import silent
-from full_scale.evaluation.record import Evaluation, ModelHash
+from full_scale.evaluation.evaluated_run import Evaluation, ModelHash
 from full_scale.models.load import ModelHashes
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import TaskConfig
@@ -18,7 +18,7 @@ from full_scale.stages import evaluate_stage, presample_stage, train_stage
 from full_scale.storage.locks import locked
 from full_scale.tasks.protocol import repeated_prompts
 from full_scale.training.dry_run import dry_run
-from full_scale.training.record import TrainingRecord
+from full_scale.training.trained_run import TrainingRecord
 
 
 @pytest.fixture(scope="module")

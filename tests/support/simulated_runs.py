@@ -8,7 +8,7 @@ import numpy as np
 from dph_theory import filtered, tilted
 from dph_theory.support.checking import build
 from dph_theory.support.record import as_json, record
-from full_scale.evaluation.record import (
+from full_scale.evaluation.evaluated_run import (
     EvaluatedSet,
     Evaluation,
     ModelHash,

@@ -17,7 +17,6 @@ from toy_lm import strategies
 from toy_lm.cli import toy
 from toy_lm.collapse.case import read_problem
 from toy_lm.experiments import NAMES, ToyExperiment
-from toy_lm.filtering import GRAMMARS
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
 
@@ -150,14 +149,6 @@ def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
     *lines, following = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert shlex.split(following, comments=True)[-2:] == ["--tables", "out"]
-
-
-def test_filtering_shows_a_grammar_a_row_and_writes_its_rows(tmp_path):
-    done = call("filtering", "--quick", "--json", tmp_path / "out.json")
-    assert done.exit_code == 0, done.output
-    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
-    assert [row["grammar"] for row in rows] == list(GRAMMARS)
-    assert all(f"{row['local_to_filtered']:.3f}" in done.stdout for row in rows)
 
 
 def test_no_cell_of_a_wide_table_is_cut_off(stubs):

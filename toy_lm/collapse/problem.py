@@ -18,8 +18,7 @@ from dph_theory.support.errors import argument_error
 
 from ..engine.automaton import ValidityAutomaton, checked_length
 from ..engine.builders import balanced, counting
-from ..engine.distributions import pass_rate
-from ..engine.markov import MarkovLM
+from ..engine.markov import MarkovLM, pass_rate
 from .family import Bigrams
 from .results import HIGHEST_RATE
 

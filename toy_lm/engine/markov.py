@@ -10,7 +10,7 @@ from dph_theory.numeric.arrays import distribution
 from dph_theory.numeric.elementary import Values
 from dph_theory.support.errors import argument_error
 
-from .automaton import checked_length, checked_words
+from .automaton import ValidityAutomaton, checked_length, checked_words
 
 Seed: TypeAlias = int | np.random.Generator
 
@@ -69,3 +69,18 @@ class MarkovLM:
                 total = total + np.log(self.step(t)[..., context, words[..., t]])
             context = words[..., t]
         return total
+
+
+def pass_rate(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Values:
+    """Pass rate E_pi[v] = pi(Y1) of each model of the batch, by one pass from the last symbol to the first.
+
+    Raises ValueError for a length below 1, or another number of symbols than the automaton's.
+    """
+    checked_length(length, at_least=1)
+    if (V := automaton.symbols) != model.vocabulary:
+        raise argument_error("model.vocabulary", model.vocabulary, f"the automaton's {V} symbols")
+    value = np.broadcast_to(automaton.accepting[:, None], (*model.batch, automaton.states, V)).astype(float)
+    for t in reversed(range(length)):
+        ahead = value[..., automaton.transitions, np.arange(V)][..., :, None, :]
+        value = (model.step(t)[..., None, :, :] * ahead).sum(axis=-1)
+    return value[..., automaton.initial, 0]

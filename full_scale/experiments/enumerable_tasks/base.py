@@ -13,8 +13,6 @@ from jaxtyping import Int
 from torch import Tensor
 from transformers import LlamaForCausalLM
 
-from dph_theory.stationary import answer_probabilities
-
 from ...models.generation import evaluating
 from ...tasks.llama import random_llama
 from .exact import Tables
@@ -45,27 +43,6 @@ def build_base(task: EnumerableTask, folder: Path, fit: LlamaFit = FIT) -> Path:
     if not (path / "config.json").is_file():
         model = _llama(task, fit)
         fit_tables(model, task, task.base, fit)
-        save(model, task, path)
-    return path
-
-
-def pressed(task: EnumerableTask, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
-    """Base with a reduced share, among the valid answers, of those that do not begin with the first word.
-
-    Only the first token's row is changed, and the base's own weights are fitted to it. Stored beside the
-    base.
-    """
-    path = base.with_name(f"{base.name}-lost-{share:g}")
-    if not (path / "config.json").is_file():
-        model = LlamaForCausalLM.from_pretrained(base)
-        tables = next_token_tables(model, task)
-        answers = np.where(task.valid, answer_probabilities(tables, task.end), 0.0)
-        by_first = answers.reshape(*answers.shape[:2], -1).sum(axis=-1)
-        retained, lost = by_first[:, :1], by_first[:, 1:].sum(axis=1, keepdims=True)
-        factor = share / (1 - share) * retained / lost
-        first = np.concatenate([tables[0][:, :1], tables[0][:, 1:] * factor], axis=1)
-        tables[0] = first / first.sum(axis=1, keepdims=True)
-        fit_tables(model, task, tables, fit)
         save(model, task, path)
     return path
 

@@ -1,8 +1,9 @@
 """Which divisor of advantages retains the base's correct answers?
 
 Runs are compared at equal trained Pass@1, which courses reach by linear interpolation between measured steps.
-Not covered: more than 24 prompts. Groups of other sizes, other tasks, KLs and rates are in `retention`. First
-runs of another loop on the same prompts suggested the predictions (entries `retention`).
+Not covered: more than 24 prompts; groups of other sizes, other tasks, KLs and rates; real answers, for which
+see the study `sql`. First runs of another loop on the same prompts suggested the predictions (entries
+`retention`).
 """
 
 from collections.abc import Mapping
@@ -20,22 +21,19 @@ from dph_theory.support.table import Table
 from ..claims import ABOVE, BELOW, NEAR, Claim, over_seeds
 from .anchors import DIGITS
 from .claims import Course, Value
-from .runs import ALONG, HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
+from .runs import HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
 
 SEEDS, SEEDS_WITH_KL = 5, 3
 UNDIVIDED, STD, MEAN = "Dr. GRPO", "GRPO", "MaxRL"
 DIVISORS: Mapping[str, str] = {UNDIVIDED: "nothing", STD: "the group's std", MEAN: "the group's mean"}
 """Divisor of the advantage (the reward minus the group's mean), by method."""
-# Trained Pass@1 at which runs are compared, unless their task or model sets another.
-MIDDLE, LATER, LAST = 0.45, 0.60, 0.75
-_MIDDLES: Mapping[str, float] = {"last two digits": 0.25, "products": 0.7, "sums": 0.6}
-_MIDDLE_OF_OTHER_MODELS = 0.4
+MIDDLE, LATER, LAST = 0.45, 0.60, 0.75  # Trained Pass@1 at which runs are compared.
 KS = (1, 16, 256)
 
 
-def setting(method: str, tasks: tuple[str, ...] = DIGITS, **fields: Any) -> OpenRun:
+def setting(method: str, **fields: Any) -> OpenRun:
     """A run with that method's advantage, of any seed."""
-    return OpenRun("advantages", tasks, method, **({"steps": 24} | fields))
+    return OpenRun("advantages", DIGITS, method, steps=24, **fields)
 
 
 _k3 = partial(setting, kl="k3", coefficient=0.3)
@@ -51,22 +49,17 @@ def declared() -> list[OpenRun]:
     ]
 
 
-def compared_at(run: OpenRun) -> float:
-    """Trained Pass@1 at which runs of its task and model are compared."""
-    return _MIDDLE_OF_OTHER_MODELS if run.model else _MIDDLES.get(run.tasks[0], MIDDLE)
-
-
-def held_out(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
+def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
     """Pass@k of held-out prompts when trained Pass@1 is `first`; KeyError if that is not reached."""
     return _where(outcome, first, outcome.run.tasks[0] + HELD_OUT, k)
 
 
-def trained(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
+def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
     """Pass@k of trained prompts at that point."""
     return _where(outcome, first, outcome.run.tasks[0], k)
 
 
-def _where(outcome: FinishedOpenRun, first: float | None, task: str, k: int) -> float:
+def _where(outcome: FinishedOpenRun, first: float, task: str, k: int) -> float:
     before, after, share = bracket(outcome, first)
     low, high = (pass_at(point.tasks, [task], k) for point in (before, after))
     return low + share * (high - low)
@@ -78,14 +71,12 @@ def steps_until(outcome: FinishedOpenRun) -> float:
     return before.step + share * (after.step - before.step)
 
 
-def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[CoursePoint, CoursePoint, float]:
+def bracket(outcome: FinishedOpenRun, first: float = MIDDLE) -> tuple[CoursePoint, CoursePoint, float]:
     """Points of a course between which trained Pass@1 first reaches `first`, and the fraction between.
 
-    Only the first task counts, because the others are rehearsed. KeyError if a run does not reach
-    `first`.
+    KeyError if a run does not reach `first`.
     """
-    first = compared_at(outcome.run) if first is None else first
-    learnt = [pass_at(point.tasks, outcome.run.tasks[:1], 1) for point in outcome.course]
+    learnt = [pass_at(point.tasks, outcome.run.tasks, 1) for point in outcome.course]
     after = next((i for i, rate in enumerate(learnt) if rate >= first), 0)
     if not after:
         raise KeyError(f"{outcome.run.id} does not pass through a trained Pass@1 of {first}")
@@ -93,7 +84,7 @@ def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[Cours
     return outcome.course[after - 1], outcome.course[after], share
 
 
-def difference(run: OpenRun, other: OpenRun, k: int = 256, later: float | None = None) -> Value:
+def difference(run: OpenRun, other: OpenRun, k: int = 256, later: float = MIDDLE) -> Value:
     """Held-out Pass@k of one setting minus another's, at equal trained Pass@1 or at a later one."""
     return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
 
@@ -153,20 +144,14 @@ CLAIMS = (
 )  # fmt: skip  # Claims about advantages, each over the seeds.
 
 
-FIELDS = (
-    *("model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"),
-    *("learning_rate", "seed"),
-)
-"""Fields of a run that is measured along its course."""
-
-
 def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
     """Each run by its fields, with Pass@k of trained and of held-out prompts along its course, k in KS."""
     rows = []
-    for outcome in of_experiment(ALONG, outcomes):
+    for outcome in of_experiment("advantages", outcomes):
         run, task = outcome.run, outcome.run.tasks[0]
-        row: dict[str, Any] = {"task": task} | {name: getattr(run, name) for name in FIELDS}
-        row |= {"compared_at": compared_at(run), "steps": [point.step for point in outcome.course]}
+        fields = ("method", "kl", "coefficient", "seed")
+        row: dict[str, Any] = {"task": task} | {name: getattr(run, name) for name in fields}
+        row |= {"compared_at": MIDDLE, "steps": [point.step for point in outcome.course]}
         for name, of_kind in (("trained", task), ("held_out", task + HELD_OUT)):
             curves = [[pass_at(point.tasks, [of_kind], k) for k in KS] for point in outcome.course]
             row[name] = np.round(curves, 5).tolist()
@@ -175,9 +160,9 @@ def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
 
 
 def table(outcomes: Outcomes) -> Table:
-    """Each setting at the trained Pass@1 of its task: steps, Pass@k of trained and of held-out prompts."""
+    """Each setting at a trained Pass@1 of MIDDLE: steps, Pass@k of trained and of held-out prompts."""
     by_setting: dict[OpenRun, dict[int, FinishedOpenRun]] = {}
-    for outcome in of_experiment(ALONG, outcomes):
+    for outcome in of_experiment("advantages", outcomes):
         by_setting.setdefault(outcome.run.setting, {})[outcome.run.seed or 0] = outcome
     rows = []
     for run, by_seed in by_setting.items():
@@ -186,7 +171,6 @@ def table(outcomes: Outcomes) -> Table:
         if columns[0]:
             cells = (f"{fmean(column):.3f}" for column in columns)
             steps = fmean(over_seeds(steps_until, by_seed))
-            seeds, first = str(len(columns[0])), f"{compared_at(run):g}"
-            rows.append((run.tasks[0], settings_text(vars(run)), seeds, first, f"{steps:.0f}", *cells))
-    heads = ["at", "steps", *(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
-    return Table.from_rows(("task", "setting", "seeds", *heads), rows)
+            rows.append((settings_text(vars(run)), str(len(columns[0])), f"{steps:.0f}", *cells))
+    heads = ["steps", *(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
+    return Table.from_rows(("setting", "seeds", *heads), rows)

@@ -13,9 +13,9 @@ from dph_theory.support.record import as_json
 from ..claims import Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
 from ..outcome import BARS
 from ..runner import RUN, RunStore, StudyOptions, StudyReport
-from . import advantages, anchors, methods, noise, retention, stationary, transfer, words
+from . import advantages, anchors, methods, stationary, transfer, words
 from .claims import ends_by_seed, judged
-from .open_prompts import SOLVED, STORED, LikeliestTokens
+from .open_prompts import SOLVED, STORED
 from .runs import (
     COURSES,
     EXPLORED,
@@ -28,17 +28,10 @@ from .runs import (
     of_experiment,
 )
 
-END, NOISE, TOKENS = "predicted end", "noise forecast", "likeliest tokens"
-KERNEL, FORECAST, INTERPOLATION = "kernel", "forecast", "interpolation"
+END, KERNEL, FORECAST = "predicted end", "kernel", "forecast"
 ADAM_FORECAST = "forecast of Adam's steps"
-"""Kinds of stored rows beside runs; all but the interpolation are computed before the runs."""
-CLAIMS: tuple[Claim, ...] = (
-    *methods.CLAIMS,
-    *anchors.CLAIMS,
-    *advantages.CLAIMS,
-    *retention.CLAIMS,
-    *words.CLAIMS,
-)
+"""Kinds of stored rows beside runs, computed before the runs."""
+CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *words.CLAIMS)
 
 
 def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> StudyReport:
@@ -46,39 +39,24 @@ def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> S
     outcomes: Outcomes = [*store.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
     forecasts = store.read(FORECAST, transfer.TransferForecast)
     of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
-    interpolations = store.read(INTERPOLATION, transfer.Interpolation)
-    of_noise = noise.noise_verdicts(store.read(NOISE, noise.NoiseForecast), outcomes)
-    comparisons = transfer.comparisons(outcomes, forecasts, interpolations, of_adam)
+    comparisons = transfer.comparisons(outcomes, forecasts, of_adam)
     verdicts = judged(CLAIMS, outcomes, {name: forecast.anchors for name, forecast in forecasts.items()})
     tables = (
-        *(stationary.table(outcomes), noise.table(of_noise), methods.table(outcomes)),
-        *(
-            transfer.table(comparisons),
-            advantages.table(outcomes),
-            words.table(outcomes),
-            claim_table(CLAIMS, verdicts),
-        ),
+        *(stationary.table(outcomes), methods.table(outcomes), transfer.table(comparisons)),
+        *(advantages.table(outcomes), words.table(outcomes), claim_table(CLAIMS, verdicts)),
     )
-    numbers = partial(_numbers, store, outcomes, options.model, of_noise, comparisons, verdicts)
-    return StudyReport(
-        [table for table in tables if table.rows], sentences(outcomes, of_noise, verdicts), numbers
-    )
+    numbers = partial(_numbers, store, outcomes, options.model, comparisons, verdicts)
+    return StudyReport([table for table in tables if table.rows], sentences(outcomes, verdicts), numbers)
 
 
-def sentences(
-    outcomes: Outcomes, of_noise: Sequence[noise.NoiseVerdict], verdicts: Mapping[str, ClaimVerdict]
-) -> list[str]:
+def sentences(outcomes: Outcomes, verdicts: Mapping[str, ClaimVerdict]) -> list[str]:
     """Sentences: the number of runs that converged as predicted, and the claims that were confirmed."""
-    expected, under_trl = (of_experiment(name, outcomes) for name in ("stationary", "trl"))
-    spreads = Counter(verdict.verdict for verdict in of_noise)
+    expected = of_experiment("stationary", outcomes)
     claims = Counter(verdict.verdict for verdict in verdicts.values())
     words = [f"{claims[word]} {word}" for word in ("held", "missed", "undecided", "identity") if claims[word]]
-    matched = [f"{sum(not end.misses for end in ends)} of {len(ends)}" for ends in (expected, under_trl)]
-    converged = "converged to their stationary policy"
+    matched = f"{sum(not end.misses for end in expected)} of {len(expected)}"
     every = {
-        f"{matched[0]} expected-gradient runs {converged}.": expected,
-        f"{spreads['held']} of {spreads.total()} spreads over seeds were as the adjoint predicted.": spreads,
-        f"{matched[1]} runs under TRL {converged}.": under_trl,
+        f"{matched} expected-gradient runs converged to their stationary policy.": expected,
         f"Of {claims.total()} predictions of differences between runs: {', '.join(words)}.": claims,
     }
     return [sentence for sentence, subject in every.items() if subject]
@@ -94,16 +72,14 @@ def _numbers(
     store: RunStore,
     outcomes: Outcomes,
     path: str,
-    of_noise: Sequence[noise.NoiseVerdict],
     comparisons: Sequence[transfer.ForecastComparison],
     verdicts: Mapping[str, ClaimVerdict],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and results of the record: the base, each run's end and its predictions."""
-    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *COURSES)]
+    shown = [outcome for outcome in outcomes if outcome.run.experiment not in COURSES]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.pass_rate, "alike": BARS.kl}
-    config["difference"] = methods.DIFFERENCE
     ends = store.read(END, dict)
     results = {
         "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
@@ -112,13 +88,6 @@ def _numbers(
         "advantages": advantages.courses(outcomes),
         "words": words.courses(outcomes),
         "at_equal_first": _at_equal_first(of_methods),
-        "seeds_for": [
-            {"setting": asdict(setting), "needed": as_json(rows, digits=5)}
-            for setting, rows in methods.seeds_for(outcomes).items()
-        ],
-        "likeliest_tokens": as_json(store.read(TOKENS, LikeliestTokens), digits=4),
-        "noise_forecasts": as_json(store.read(NOISE, noise.NoiseForecast), digits=5),
-        "noise": as_json(of_noise, digits=5),
         "forecasts": [
             as_json(compared, digits=4) | {"setting": asdict(compared.setting)} for compared in comparisons
         ],

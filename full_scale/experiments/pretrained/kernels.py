@@ -1,4 +1,4 @@
-"""Kernel of a run's base: its forecast before the run, and its interpolation of the run afterwards."""
+"""Kernel of a run's base, and the forecast that it makes before the run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
 from dph_theory import transfer as theory
-from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.support.errors import choice
 from dph_theory.support.record import as_json
@@ -24,13 +22,12 @@ from .anchors import by_lot
 from .losses import method_of
 from .open_prompts import SOLVED, STORED, open_prompts
 from .reading import Reading
-from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, FinishedOpenRun, OpenRun, Policy, with_held_out
+from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, OpenRun, with_held_out
 from .training import pretrained_llama, train_on_samples
-from .transfer import KS, Interpolation, KernelSettings, TransferForecast, mean_of_rows
+from .transfer import KS, KernelSettings, TransferForecast, mean_of_rows
 
 LINEARISED_SEEDS = 8
 SLOPES = (1, 4, 16, 64, 256)  # The k at which the initial slope of Pass@k is given.
-_RIDGE, _LEAST_RATE = 0.01, 1e-12  # Ridge of the interpolation; smallest pass rate above zero.
 
 
 def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) -> AnswerKernel:
@@ -101,7 +98,7 @@ def adam_forecast(path: str, run: OpenRun, folder: Path, anchors: tuple[int, ...
     try:
         return _forecast(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT)[[*anchors]])
     except ValueError:  # The gradient overflows: steps of many units of log odds are beyond any kernel.
-        return TransferForecast((), (), (), (), (), (), anchors)
+        return TransferForecast((), (), (), anchors)
 
 
 def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> TransferForecast:
@@ -110,18 +107,10 @@ def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> Transf
     method, steps = linear_method(run, kernel, trained, anchors), run.steps - run.measured_after
     step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
     settings: dict[str, Any] = {"steps": steps, "step": step, "optimiser": run.optimiser}
-    curves, alone = (
-        theory.linearised_training(model, method, trained, seeds=LINEARISED_SEEDS, **settings)
-        for model in (kernel, kernel.alone())
-    )
-    quiet = theory.linearised_training(kernel, method, trained, seeds=1, noise=False, **settings)
-    ends = curves.pass_at_k(held_out, KS)[:, -1]
+    curves = theory.linearised_training(kernel, method, trained, seeds=LINEARISED_SEEDS, **settings)
     return TransferForecast(
         trained=mean_of_rows(curves.pass_at_k(explored, KS)[:, -1]),
-        held_out=mean_of_rows(ends),
-        spread=tuple(ends.std(axis=0, ddof=1).tolist()),
-        without_noise=mean_of_rows(quiet.pass_at_k(held_out, KS)[:, -1]),
-        trained_alone=mean_of_rows(alone.pass_at_k(explored, KS)[:, -1]),
+        held_out=mean_of_rows(curves.pass_at_k(held_out, KS)[:, -1]),
         rates=tuple(curves.rates[:, -1].mean(axis=0).tolist()),
         anchors=tuple((anchors - candidates[0]).tolist()),
     )
@@ -141,38 +130,6 @@ def linear_method(
         holds += (theory.Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
     linearised = theory.LinearisedMethod.from_objective(method.objective(GROUP, run.coefficient))
     return replace(linearised, alpha=method.alpha, holds=holds)
-
-
-def interpolation(
-    path: str, outcome: FinishedOpenRun, forecast: TransferForecast, folder: Path
-) -> Interpolation:
-    """Interpolate the trained prompts' change to the others by the kernel of the run's model."""
-    kernel = kernel_of(path, outcome.run, folder)
-    candidates = kernel.prompts_in(outcome.run.tasks[0] + HELD_OUT)
-    anchors = candidates[[*forecast.anchors]]
-    held_out = np.setdiff1d(candidates, anchors)
-    # The change of anchored prompts is known, like that of trained ones.
-    trained = np.concatenate([kernel.prompts_in(*outcome.run.tasks), anchors])
-    start = _log_odds(kernel, outcome.course[1 if outcome.run.measured_after else 0].tasks)
-    measured = _log_odds(kernel, outcome.course[-1].tasks) - start
-    change = theory.interpolated(kernel.log_odds.kernel, trained, measured[trained], ridge=_RIDGE)
-    predicted = _logit(np.array(forecast.rates)) - start
-    rates = expit((start + change)[held_out])
-    pairs = [(log_odds[held_out], measured[held_out]) for log_odds in (change, predicted)]
-    passed = tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS)
-    return Interpolation(passed, *(float(np.corrcoef(*pair)[0, 1]) for pair in pairs))
-
-
-def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
-    """Log odds of the kernel's prompts, each set of which is a task with its texts in order."""
-    rates = np.empty(len(kernel.sets))
-    for task in dict.fromkeys(kernel.sets):
-        rates[kernel.prompts_in(task)] = policy[task].pass_rate
-    return _logit(rates)
-
-
-def _logit(rates: np.ndarray) -> np.ndarray:
-    return np.asarray(logit(np.clip(rates, _LEAST_RATE, 1 - _LEAST_RATE)))
 
 
 def kernel_summary(path: str, run: OpenRun, folder: Path, most_cosines: int = 64) -> dict[str, Any]:

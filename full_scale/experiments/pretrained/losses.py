@@ -1,6 +1,6 @@
 """Losses of a training on open prompts: in expectation over all answers, and on samples."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,7 +18,6 @@ from dph_theory.losses import (
     alpha_dpg_rewards,
     dph_loss,
     generator_loss,
-    group_advantages,
 )
 from dph_theory.losses.kl_terms import DESCENDING, KL_FORMS
 from dph_theory.losses.penalty import PENALTIES
@@ -77,8 +76,6 @@ METHODS_BY_NAME: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
         "MaxRL": MAXRL,
-        "DPH-F by the std": replace(METHODS["DPH-F"], exploration=METHODS["GRPO"].exploration),
-        "DPH-F by the mean": replace(METHODS["DPH-F"], exploration=MAXRL.exploration),
         "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
         "KL-DPG": TARGETED["KL-DPG"],
     }
@@ -111,13 +108,11 @@ def sampled_loss(
     *,
     size: int,
     generator: torch.Generator,
-    weighting: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Float[Tensor, ""]:
     """Loss of the method on `size` sampled answers per prompt, by the losses of `dph_theory.losses`.
 
     Prompts of a rehearsal are not explored, as in DPH: their stored correct answers enter the rehearsal loss.
-    Groups of equal rewards are dropped if the method does so. `weighting` maps the explored prompts' numbers
-    and rewards to factors of their advantages.
+    Groups of equal rewards are dropped if the method does so.
     """
     explored = ~prompts.rehearsed if method.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]
@@ -129,8 +124,6 @@ def sampled_loss(
         rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
         rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), method.alpha)
     advantages = method.exploration.advantages(rewards)
-    if weighting is not None:
-        advantages = advantages * weighting(explored.nonzero()[:, 0], rewards)[:, None].to(advantages.dtype)
     trained = method.exploration.trained_groups(rewards)
     loss = _rows(log_p).sum() * 0.0
     if trained.any():
@@ -159,22 +152,6 @@ def anchor_loss(
         return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
     ratio = _rows((log_pi - log_ref).gather(1, stored))
     return generator_loss(FORWARD_KL, ratio, _every(ratio))
-
-
-def baseline_loss(
-    log_pi: Float[Tensor, "prompts vocabulary"],
-    valid: Bool[Tensor, "prompts vocabulary"],
-    constant: float | None,
-    *,
-    size: int,
-    generator: torch.Generator,
-) -> Float[Tensor, ""]:
-    """Policy gradient loss on `size` answers per prompt: reward minus a constant or the others' mean."""
-    drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
-    rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
-    baseline = "leave_one_out" if constant is None else "none"
-    advantages = group_advantages(rewards, divided_by="none", baseline=baseline)
-    return -(advantages * log_pi.gather(1, drawn)).mean()
 
 
 def _rows(answers: Tensor) -> Float[Tensor, "answers 1"]:

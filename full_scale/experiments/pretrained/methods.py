@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from ..claims import ABOVE, BELOW, LEVEL, NEAR, Claim
-from .claims import Ends, Value, ends_by_seed, middle_heights
+from ..claims import ABOVE, BELOW, NEAR, Claim
+from .claims import Ends, Value, middle_heights
 from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Outcomes, Policy, of_experiment, pass_at
 
 SEEDS = 5
@@ -150,37 +149,3 @@ def table(outcomes: Outcomes) -> Table:
 
 def _means(ends: Sequence[Policy]) -> list[float]:
     return [round(fmean(pass_at(end, [UNTRAINED], k) for end in ends), 3) for k in (1, 16, 256)]
-
-
-DIFFERENCE, POWER = 0.06, 0.8
-COMPARED = (setting("GRPO", "k3", 0.3), setting("DPH-F", "none", 0.05), setting("DPH-JS", "none", 10.0))
-"""Methods whose held-out Pass@k is compared with DAPO's: k3 without importance weight, and two rehearsals."""
-
-
-def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]:
-    """Number of seeds and of texts that resolve a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
-
-    By setting, one row per k: the paired deviation of the difference over seeds; the seeds, and the texts,
-    that a two-sided test at 1 - LEVEL needs for POWER. Only methods with at least two seeds.
-    """
-    from scipy.stats import norm
-
-    factor = ((norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) / DIFFERENCE) ** 2
-    needed = {}
-    for run in COMPARED:
-        ends = ends_by_seed(of_experiment("methods", outcomes), {}).values()
-        pairs = [(of_seed[run], of_seed[DAPO]) for of_seed in ends if {run, DAPO} <= {*of_seed}]
-        if len(pairs) < 2:
-            continue
-        rows = []
-        for k in (1, 16, 256):
-            differences = np.array([_of_texts(end, k) - _of_texts(of_dapo, k) for end, of_dapo in pairs])
-            deviation = float(differences.mean(axis=1).std(ddof=1))
-            counts = (factor * deviation**2, factor * differences.mean(axis=0).var(ddof=1))
-            rows.append((deviation, *(max(2, math.ceil(count)) for count in counts)))
-        needed[run] = rows
-    return needed
-
-
-def _of_texts(policy: Policy, k: int) -> np.ndarray:
-    return exact_pass_at_k(np.minimum(policy[UNTRAINED].pass_rate, 1.0), np.asarray(k))

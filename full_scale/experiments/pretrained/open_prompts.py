@@ -26,14 +26,6 @@ class OpenPrompts:
     length: int = 1
 
 
-@dataclass(frozen=True)
-class LikeliestTokens:
-    """A text of a task and its likeliest next tokens, each with its probability and correctness."""
-
-    text: str
-    words: tuple[tuple[str, float, bool], ...]
-
-
 ROWS = 10
 """Prompts that share a text and differ in the hidden set of correct words."""
 DIGITS = tuple("0123456789")
@@ -65,9 +57,6 @@ _EXAMPLES = {
 }
 """Texts of these kinds after examples; the base nearly solves them, in many ways."""
 _LAST = "The last digit of 7*8 is 6.\nThe last digit of 3*9 is 7.\nThe last digit of {}*{} is "
-_TWO_LAST = "".join(
-    f"The last two digits of {product}" for product in ("17*28 are 76.\n", "53*19 are 07.\n", "{}*{} are ")
-)
 _PRODUCTS = "7*8=56\n3*9=27\n{}*{}="
 _SUMS = ("3+1=4\n2+6=8\n{}+{}=", "2 plus 6 is 8, and {} plus {} is ")
 
@@ -118,10 +107,6 @@ def _last_digit(a: int, b: int) -> int:
     return a * b % 10
 
 
-def _last_two_digits(a: int, b: int) -> int:
-    return a * b % 100
-
-
 def _all_tasks() -> dict[str, OpenPrompts]:
     """Trained half of each kind under its name, held-out half under the name with `, held out`."""
     tasks = []
@@ -135,7 +120,6 @@ def _all_tasks() -> dict[str, OpenPrompts]:
     columns = draw.integers(2, 10, 300).tolist(), draw.integers(11, 100, 300).tolist()
     wide = [*dict.fromkeys(zip(*columns, strict=True))]
     every = [(a, b) for a, b in draw.permutation([*itertools.product(range(2, 10), range(11, 100))]).tolist()]
-    of_two = [(a, b) for a, b in draw.permutation([*itertools.product(range(11, 60), range(2, 10))]).tolist()]
     for place, half in enumerate(("", ", held out")):
         for kind, texts in _TEXTS.items():
             make = _of_numbers if kind in ("primes", "minutes") else _of_words
@@ -147,8 +131,6 @@ def _all_tasks() -> dict[str, OpenPrompts]:
         tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], _last_digit))
         tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], _last_digit))
         tasks.append(_calculated(f"all last digits{half}", _LAST, every[place::2], _last_digit))
-        two = of_two[place:48:2]
-        tasks.append(_calculated(f"last two digits{half}", _TWO_LAST, two, _last_two_digits, 2))
         tasks.append(_calculated(f"sums{half}", _SUMS[0], sums[place::2], add))
         tasks.append(_calculated(f"products{half}", _PRODUCTS, long[place::2], mul, 2))
     tasks.append(_calculated("sums in words", _SUMS[1], sums, add))

@@ -18,7 +18,7 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from ..enumerable_tasks.tasks import EnumerableTask
-from .open_prompts import LikeliestTokens, OpenPrompts
+from .open_prompts import OpenPrompts
 
 LogProbs = list[Tensor]
 """Entry t: (texts, words, ..., words, vocabulary), t axes of words, for token t given the earlier ones."""
@@ -141,17 +141,3 @@ def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
     for axis in range(1, lumped.ndim - 1):
         lumped = np.concatenate([lumped, lumped.take([-1], axis=axis)], axis=axis)
     return np.asarray(lumped / lumped.sum(axis=-1, keepdims=True))
-
-
-def likeliest_tokens(
-    log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5
-) -> LikeliestTokens:
-    """Likeliest continuations of the first text of a task, from its `Reading.log_probs`.
-
-    A word of a longer answer counts as correct if some correct answer begins with it.
-    """
-    top, right = log_probs[0][0].exp().topk(most), task.right[0]
-    words = [tokenizer.decode(int(token)) for token in top.indices]
-    starts = right if task.length == 1 else {answer[: len(word)] for word in words for answer in right}
-    shown = zip(words, top.values.tolist(), strict=True)
-    return LikeliestTokens(task.texts[0], tuple((word, chance, word in starts) for word, chance in shown))

@@ -17,14 +17,10 @@ UNTRAINED = EXPLORED + HELD_OUT  # Explored kind, never trained.
 MIXTURE = (EXPLORED, *REHEARSED)
 NEVER = tuple(name + half for name in ("weekdays", "colours", "fruits") for half in ("", HELD_OUT))
 MEASURED = (*MIXTURE, *(name + HELD_OUT for name in MIXTURE), *NEVER, "minutes", "primes", "sums in words")
-BASELINES: Mapping[str, float | None] = {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
-"""Baseline of runs without a KL: the mean of the others in the group, or a constant."""
-ANSWERS = 64  # Answers per step of runs on one prompt.
-GROUP = 16  # Default answers per prompt and step of all other runs.
+GROUP = 16  # Answers per prompt and step.
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
 WORDS = "words"
-ALONG = ("advantages", "retention")  # Experiments whose runs are compared along their courses.
-COURSES = (*ALONG, WORDS)  # Experiments whose runs' courses are stored.
+COURSES = ("advantages", WORDS)  # Experiments whose runs' courses are stored and compared.
 PICKED = (RANDOM, BY_KERNEL, ALONE)
 """Selection of anchors: random, to explain most of the kernel, or to explain least."""
 
@@ -45,8 +41,6 @@ class OpenRun(Settings):
     coefficient: float = 0.0  # Of the KL, of the rehearsal (eta), or of the forward KL on anchors.
     coefficient_from: float | None = None
     """Initial coefficient, which falls geometrically by the middle of the training."""
-    baseline: str | None = None  # One of BASELINES, for the policy gradient on samples.
-    trainer: Literal["own", "trl"] = "own"
     optimiser: Literal["adam", "sgd"] = "adam"
     learning_rate: float = 1e-5
     rank: int | None = None  # Of a LoRA adapter; None trains every weight.
@@ -57,10 +51,6 @@ class OpenRun(Settings):
     picked: str | None = None  # Selection of the anchors, one of PICKED.
     answers: int | None = None
     """Stored answers of each anchor, correct and not; None for the base's exact probabilities."""
-    group: int = GROUP  # Answers per prompt and step.
-    power: float = 0.0  # Advantages are also weighed by V^-power.
-    rates: Literal["counted", "counted before", "exact"] | None = None
-    """Source of that V: counts of the base and of groups, with or without the own one, or the policy."""
     model: str | None = None  # A packaged model; None for the study's own.
 
     @property
@@ -81,9 +71,8 @@ class OpenRun(Settings):
     @property
     def measured_every(self) -> int:
         """Steps between two points of its course."""
-        return (
-            max(2, self.steps // 10) if self.experiment in (*COURSES, "models") else max(1, self.steps // 2)
-        )
+        is_along = self.experiment in (*COURSES, "models")
+        return max(2, self.steps // 10) if is_along else max(1, self.steps // 2)
 
     def coefficient_at(self, step: int) -> float:
         """Coefficient at a step."""
@@ -144,10 +133,9 @@ def policy_form(kl: str) -> str:
     return "k3_corrected" if kl == "k2" else kl
 
 
-def of_experiment(name: str | Sequence[str], outcomes: Outcomes) -> list[FinishedOpenRun]:
-    """Finished runs of one experiment, or of several."""
-    names = (name,) if isinstance(name, str) else name
-    return [outcome for outcome in outcomes if outcome.run.experiment in names]
+def of_experiment(name: str, outcomes: Outcomes) -> list[FinishedOpenRun]:
+    """Finished runs of one experiment."""
+    return [outcome for outcome in outcomes if outcome.run.experiment == name]
 
 
 def with_held_out(tasks: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Does each form of the KL converge to its stationary policy, without noise and under TRL's trainer?
+"""Does each form of the KL converge to its stationary policy, without noise?
 
 The prediction, made before the run from the base alone, is the stationary policy of each form for the base's
 own tables. Not covered: more than one prompt per kind; the speed of convergence; answers of more than two
@@ -35,12 +35,6 @@ def declared() -> list[OpenRun]:
     ]
 
 
-def runs_under_trl() -> list[OpenRun]:
-    """Runs of one prompt, on samples."""
-    run = partial(OpenRun, "trl", ("weekdays",), "Dr. GRPO", coefficient=0.2, coefficient_from=1.0, seed=0)
-    return [run(kl, trainer="trl", steps=60, learning_rate=2e-5) for kl in ("k3", "k3_corrected", "reward")]
-
-
 @dataclass(frozen=True)
 class PredictedEnd:
     """Predicted policy of a form of the KL, for each of the run's tasks."""
@@ -52,13 +46,13 @@ class PredictedEnd:
 def table(outcomes: Outcomes) -> Table:
     """Runs beside their predictions."""
     rows = []
-    for outcome in [*of_experiment("stationary", outcomes), *of_experiment("trl", outcomes)]:
+    for outcome in of_experiment("stationary", outcomes):
         run, beta = outcome.run, f"{outcome.run.coefficient:g}"
         if run.coefficient_from and run.coefficient < run.coefficient_from:
             beta += f", from {run.coefficient_from:g}"
         rival = min(distance for kl, distance in outcome.distances.items() if kl != run.kl)
         rows.append(
-            (run.task, run.kl if run.seed is None else f"{run.kl}, TRL, seed {run.seed}", beta,
+            (run.task, run.kl, beta,
              round(outcome.gap or 0.0, 4), round(outcome.kl_to_prediction or 0.0, 4), round(rival, 4),
              f"missed; nearest {outcome.nearest}" if outcome.misses else "held")
         )  # fmt: skip

@@ -5,18 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from ..runner import RUN, RunStore, Step, Study, StudyOptions
-from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer, words
+from . import advantages, anchors, findings, methods, models, stationary, transfer, words
 from .open_prompts import STORED
-from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun
+from .runs import GROUP, OpenRun
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "stationary": (stationary.declared, "Does each form of the KL converge as predicted, without noise?"),
-    "trl": (stationary.runs_under_trl, "And under TRL's own trainer, on samples?"),
-    "noise": (noise.declared, "Without a KL, how far does noise drive correct answers apart?"),
     "methods": (methods.declared, "Which method retains Pass@k, on trained and on held-out prompts?"),
     "anchors": (anchors.declared, "Do a few prompts anchored to the base retain the others?"),
     "advantages": (advantages.declared, "Which divisor of advantages retains correct answers?"),
-    "retention": (retention.declared, "And with other groups, KLs, tasks, models, and weights from counts?"),
     "words": (words.declared, "And if the answers cannot be guessed?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
     "models": (models.declared, "And other models, new to the forecast?"),
@@ -38,13 +35,10 @@ def quick_runs() -> list[OpenRun]:
 
 
 def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> Iterator[Step]:
-    """The base, predictions for each kind of run, the runs, and the kernel's interpolations."""
+    """Predictions for each kind of run, then the runs."""
     path, room = options.model, __package__
-    yield Step(findings.TOKENS, f"{room}.training:base_tokens", {task: (path, task) for task in MEASURED})
-    predictable = {run.id: (path, run) for run in runs if run.experiment in ("stationary", "trl")}
+    predictable = {run.id: (path, run) for run in runs if run.experiment == "stationary"}
     yield Step(findings.END, f"{room}.conduct:predicted_ends", predictable)
-    noisy = {run.tasks[0]: (path, run) for run in runs if run.experiment == "noise"}
-    yield Step(findings.NOISE, f"{room}.conduct:noise_forecast", noisy)
     folder = store.journal.path.parent
     paths = models.paths(path, runs, store.bases)
     coupled = {
@@ -66,11 +60,6 @@ def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> It
     yield Step(findings.ADAM_FORECAST, f"{room}.kernels:adam_forecast", by_adam)
     jobs = {run.id: (paths[run.model], run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
     yield Step(RUN, f"{room}.conduct:conduct", jobs, side_by_side=True)
-    after = {
-        name: (paths[outcome.run.model], outcome, forecasts[name], folder)
-        for name, outcome in store.read(RUN, FinishedOpenRun, coupled).items()
-    }
-    yield Step(findings.INTERPOLATION, f"{room}.kernels:interpolation", after)
 
 
 def identity(options: StudyOptions) -> dict[str, Any]:

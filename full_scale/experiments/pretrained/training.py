@@ -4,26 +4,33 @@ import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 from peft import get_peft_model
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dph_theory.coverage import effective_number
-from dph_theory.losses import PassRates
 from dph_theory.stationary import valid_answer_shares
 
 from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
 from .losses import Prompts, anchor_loss, method_of, sampled_loss
-from .open_prompts import SOLVED, STORED, LikeliestTokens, OpenPrompts, open_prompts
-from .reading import LogProbs, Reading, likeliest_tokens
-from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
+from .open_prompts import SOLVED, STORED, OpenPrompts, open_prompts
+from .reading import LogProbs, Reading
+from .runs import (
+    GROUP,
+    HELD_OUT,
+    MEASURED,
+    CoursePoint,
+    FinishedOpenRun,
+    OpenRun,
+    TaskMeasures,
+    with_held_out,
+)
 
 
 def peak() -> float:
@@ -167,14 +174,11 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     stored = None
     if pinned_base is not None and run.answers is not None:
         stored = torch.multinomial(pinned_base.exp(), run.answers, replacement=True, generator=generator)
-    method, weighting = method_of(run), _weighting_of(run, prompts, generator)
+    method = method_of(run)
 
     def loss(step: int, log_probs: Mapping[str, LogProbs]) -> Tensor:
         answers = torch.cat([whole_answers(log_probs[name], reading.word_ids(name)) for name in run.tasks])
-        weighing = None if weighting is None else partial(weighting, answers)
-        own = sampled_loss(
-            answers, prompts, method, run.coefficient, size=run.group, generator=generator, weighting=weighing
-        )
+        own = sampled_loss(answers, prompts, method, run.coefficient, size=GROUP, generator=generator)
         if pinned_base is None:
             return own
         now = whole_answers(log_probs[pinned.name], reading.word_ids(pinned.name))
@@ -184,35 +188,6 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     if run.rank is not None:
         adapted.unload()
     return outcome
-
-
-def _weighting_of(
-    run: OpenRun, prompts: Prompts, generator: torch.Generator
-) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """V^-power of the run, if it has one, from the policy's answers, prompts' numbers and rewards."""
-    if run.rates is None:
-        return None
-
-    def rates_under(answers: Tensor) -> Tensor:
-        return torch.where(prompts.valid, answers.detach().double().exp(), 0.0).sum(dim=1)
-
-    if run.rates == "exact":
-        return lambda answers, rows, rewards: rates_under(answers)[rows].clamp_min(1e-6) ** -run.power
-    correct = torch.binomial(
-        torch.full((len(prompts.valid),), float(STORED), dtype=torch.float64),
-        rates_under(prompts.log_ref).clamp(max=1.0),
-        generator=generator,
-    )
-    counts = PassRates(correct.long().numpy(), np.full(len(correct), STORED))
-
-    def counted(answers: Tensor, rows: Tensor, rewards: Tensor) -> Tensor:
-        # Shrunk to their mean by one answer, because nothing is known of the own group.
-        mean = counts.correct.sum() / counts.answers.sum()
-        before = ((counts.correct + mean) / (counts.answers + 1))[rows] ** -run.power
-        counts.count(rows, rewards)
-        return before if run.rates == "counted before" else counts.weights(rows, power=run.power)
-
-    return counted
 
 
 def _texts_of(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:
@@ -249,10 +224,3 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
     masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
     stored = torch.multinomial(masses, STORED, replacement=True, generator=generator)
     return Prompts(log_ref, valid, rehearsed, stored)
-
-
-def base_tokens(path: str, name: str) -> LikeliestTokens:
-    """Likeliest continuations by the base of a measured task's first text."""
-    llama = pretrained_llama(path)
-    base = llama.base(llama.reading(MEASURED))[name]
-    return likeliest_tokens(base, llama.tokenizer, open_prompts(name))

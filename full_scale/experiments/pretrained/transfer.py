@@ -1,16 +1,15 @@
 """Does the kernel of the base predict the effect of training on other prompts of the same kind?
 
-Before a run the linearised model is trained by the run's own method, without any fit. After the run the
-kernel interpolates the change of the trained prompts to the others. Not covered: the change of the kernel
-during training, except in one run; seeds of the sketch of gradients; partially listed answers. Runs of the
-methods and of the anchors are predicted as well; declared here are other prompts, optimisers and ranks.
+Before a run the linearised model is trained by the run's own method, without any fit. Not covered: the
+change of the kernel during training, except in one run; seeds of the sketch of gradients; partially listed
+answers. Runs of the methods and of the anchors are predicted as well; declared here are other prompts,
+optimisers and ranks.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -67,22 +66,9 @@ class TransferForecast:
 
     trained: tuple[float, ...]
     held_out: tuple[float, ...]
-    spread: tuple[float, ...]  # Deviation of the held-out Pass@k over seeds.
-    without_noise: tuple[float, ...]  # Held-out Pass@k if every step took the expected gradient.
-    trained_alone: tuple[float, ...]
-    """Trained Pass@k if each prompt had its own model; the held-out prompts would not change."""
     rates: tuple[float, ...]  # Mean pass rates of the prompts of the kernel, in its order.
     anchors: tuple[int, ...] = ()
     """Anchored texts of the first task's held-out half, which do not count as held out."""
-
-
-@dataclass(frozen=True)
-class Interpolation:
-    """Held-out Pass@k of a finished run at KS, interpolated by the kernel from its trained prompts."""
-
-    interpolated: tuple[float, ...]
-    correlation: float  # Interpolated with measured changes of held-out log odds.
-    forecast_correlation: float  # Forecast with measured changes.
 
 
 @dataclass(frozen=True)
@@ -93,32 +79,24 @@ class ForecastComparison:
     seeds: int
     base: tuple[float, ...]
     forecast: tuple[float, ...]
-    interpolated: tuple[float, ...]
     measured: tuple[float, ...]
     trained_forecast: tuple[float, ...]
     trained_measured: tuple[float, ...]
-    trained_alone: tuple[float, ...]
-    without_noise: tuple[float, ...]
-    spread: tuple[float, ...]
     measured_spread: tuple[float, ...]
-    correlation: float
-    forecast_correlation: float
     adam_forecast: tuple[float, ...] = ()  # By the kernel of Adam's steps, or empty.
 
 
 def comparisons(
-    outcomes: Outcomes, forecasts: Mapping[str, TransferForecast],
-    interpolations: Mapping[str, Interpolation], of_adam: Mapping[str, TransferForecast],
-) -> list[ForecastComparison]:  # fmt: skip
+    outcomes: Outcomes, forecasts: Mapping[str, TransferForecast], of_adam: Mapping[str, TransferForecast]
+) -> list[ForecastComparison]:
     """Predicted runs, by setting."""
     groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
-        if outcome.run.id in forecasts and outcome.run.id in interpolations:
+        if outcome.run.id in forecasts:
             groups.setdefault(outcome.run.setting, []).append(outcome)
     rows = []
     for setting, runs in groups.items():
         before = [forecasts[outcome.run.id] for outcome in runs]
-        after = [interpolations[outcome.run.id] for outcome in runs]
         by_adam = [of_adam[outcome.run.id] for outcome in runs if outcome.run.id in of_adam]
         base, measured = (_free_pass_at(runs, before, point) for point in (0, -1))
         spread = measured.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(len(KS))
@@ -128,13 +106,7 @@ def comparisons(
                 setting=setting, seeds=len(runs), base=mean_of_rows(base), measured=mean_of_rows(measured),
                 measured_spread=tuple(spread.tolist()), trained_measured=mean_of_rows(trained),
                 forecast=mean_of_rows([forecast.held_out for forecast in before]),
-                interpolated=mean_of_rows([change.interpolated for change in after]),
                 trained_forecast=mean_of_rows([forecast.trained for forecast in before]),
-                trained_alone=mean_of_rows([forecast.trained_alone for forecast in before]),
-                without_noise=mean_of_rows([forecast.without_noise for forecast in before]),
-                spread=mean_of_rows([forecast.spread for forecast in before]),
-                correlation=fmean(change.correlation for change in after),
-                forecast_correlation=fmean(change.forecast_correlation for change in after),
                 adam_forecast=mean_of_rows([forecast.held_out for forecast in by_adam]) if by_adam else (),
             )
         )  # fmt: skip
@@ -188,11 +160,11 @@ def _free_pass_at(outcomes: Outcomes, forecasts: Sequence[TransferForecast], poi
 
 
 def table(compared: Sequence[ForecastComparison]) -> Table:
-    """One row per setting: held-out Pass@k of the base, predicted, interpolated and measured."""
+    """One row per setting: held-out Pass@k of the base, predicted and measured."""
     rows: list[tuple[str | float, ...]] = []
     for row in compared:
-        numbers = zip(row.base, row.forecast, row.interpolated, row.measured, strict=True)
+        numbers = zip(row.base, row.forecast, row.measured, strict=True)
         cells: list[float] = [round(value, 3) for at_k in numbers for value in at_k]
         rows.append((row.setting.tasks[0], settings_text(vars(row.setting)), row.seeds, *cells))
-    heads = [f"@{k} {what}" for k in KS for what in ("base", "forecast", "interpolated", "found")]
+    heads = [f"@{k} {what}" for k in KS for what in ("base", "forecast", "found")]
     return Table.from_rows(("held out", "setting", "seeds", *heads), rows)

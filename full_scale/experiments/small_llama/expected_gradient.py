@@ -20,8 +20,8 @@ from torch.func import jacrev
 from transformers import LlamaForCausalLM
 
 from dph_theory.finite_training import drift_deviation
+from dph_theory.finite_training.adjoint import DifferentiableTraining, Draws, group_baseline, spread_along
 from dph_theory.finite_training.answers import answer_tokens, reward_less, update
-from dph_theory.finite_training.training import DifferentiableTraining, Draws, group_baseline, spread_along
 
 from ..enumerable_tasks.base import build_base, longest_prefixes, next_token_log_probs
 from ..enumerable_tasks.exact import Tables, exact
@@ -29,7 +29,7 @@ from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
 from .finished_runs import FROZEN, TABULAR, ExpectedGradientRun, SampledEnd
 from .predictions import distances, stationary_policies
 from .runs import LlamaRun
-from .training import adapter, start_of
+from .training import adapter
 
 LONGEST = {"adam": 250, "sgd": 1000}  # Maximal steps with noise, which takes five times as long as the run.
 REFRESH = 10
@@ -152,7 +152,6 @@ def _course_of(
     model.eval()
     with torch.no_grad():
         log_base = log_probs(model)
-    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
     if run.rank is not None:
         torch.manual_seed(run.seed)
         model = get_peft_model(model, adapter(run.rank)).eval()

@@ -113,7 +113,7 @@ def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
     divided = run.form == "sequence_kl" and run.scale == "group"
     if run.form not in CLOSED_FORMS or run.sampler is not None or divided:
         return None
-    seed = run.seed if run.rank is not None or run.collapsed else 0
+    seed = run.seed if run.rank is not None else 0
     return replace(run, experiment="expected_gradient", seed=seed, every=0)
 
 

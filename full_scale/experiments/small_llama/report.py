@@ -19,7 +19,6 @@ from .finished_runs import (
     standardised_departures,
     why_missed,
 )
-from .flow import LostFlow, ways_back
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 
 ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
@@ -174,11 +173,9 @@ def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[
     }
 
 
-def results(
-    outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns, flows: Mapping[str, LostFlow]
-) -> dict[str, Any]:
-    """Numbers for figures: `runs`, one column per fact, and `ways_back`; five digits suffice."""
+def results(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> dict[str, Any]:
+    """Numbers for figures: `runs`, one column per fact; five digits suffice."""
     rows = [run_row(outcome, expected_gradient_in(expected_gradient, outcome.run)) for outcome in outcomes]
     columns = dict.fromkeys(name for row in rows for name in row)
     runs = {name: [row.get(name) for row in rows] for name in columns}
-    return {"runs": as_json(runs, digits=5), **ways_back(outcomes, flows)}
+    return {"runs": as_json(runs, digits=5)}

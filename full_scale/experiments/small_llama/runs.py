@@ -51,10 +51,6 @@ class LlamaRun(Settings):
     group_size: int = 128
     groups: int = 1  # Groups of each row per step.
     constant: bool = False  # Is the learning rate constant, not falling linearly to zero?
-    lost: float | None = None
-    """Initial share of the lost answers among the valid ones; None starts from the base."""
-    collapsed: bool = False
-    """Were they lost in training without a KL term, rather than by a fit to the base's other tables?"""
     alpha: float | None = None  # Of alpha-DPG.
     rehearsed: str | None = None
     """Rehearsed divergence on stored correct samples: log_u (-log u), js or alpha (alpha = 0.2)."""
@@ -75,8 +71,6 @@ class LlamaRun(Settings):
             raise argument_error(
                 "beta_from", self.beta_from, f"at least beta, for {', '.join(ANNEALED)} alone"
             )
-        if self.collapsed and self.lost is None:
-            raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
 

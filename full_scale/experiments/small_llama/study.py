@@ -15,14 +15,13 @@ from .finished_runs import (
     expected_gradient_of,
     why_missed,
 )
-from .flow import LostFlow, flow_of
 from .runs import LlamaRun
 
-PREDICTION, FLOW, EXPECTED_GRADIENT = "prediction", "flow", "expected_gradient"  # Rows stored before a run.
+PREDICTION, EXPECTED_GRADIENT = "prediction", "expected_gradient"  # Rows stored before a run.
 
 
 def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> Iterator[Step]:
-    """Predictions and flows, expected-gradient runs, and runs; on request the causes of misses.
+    """Predictions, expected-gradient runs, and runs; on request the causes of misses.
 
     In a quick study, runs with a stationary policy have no expected-gradient run.
     """
@@ -30,7 +29,6 @@ def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> I
     missing = [named[name] for name in store.missing(RUN, named)]
     # In one process, so that no two fit the same base.
     yield Step(PREDICTION, f"{__package__}.training:predicted", _jobs(store, missing))
-    yield Step(FLOW, f"{__package__}.flow:lost_flow", _jobs(store, map(flow_of, runs)), side_by_side=True)
     predicted = store.read(PREDICTION, PredictedPolicy)
     yield _in_expectation(store, [run for run in missing if not (options.quick and predicted[run.id])])
     jobs = {name: (run, predicted.get(name, ()), store.bases) for name, run in named.items()}
@@ -79,7 +77,7 @@ def study_report(store: RunStore, runs: Sequence[LlamaRun], options: StudyOption
 
     def numbers() -> tuple[dict[str, Any], dict[str, Any]]:
         names = sorted({outcome.run.experiment for outcome in outcomes})
-        return {"experiments": names}, report.results(outcomes, expected, store.read(FLOW, LostFlow))
+        return {"experiments": names}, report.results(outcomes, expected)
 
     table = report.tally_table(report.tallies(runs, outcomes, expected))
     return StudyReport([table], report.findings(outcomes, expected), numbers)

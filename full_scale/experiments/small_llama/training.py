@@ -16,7 +16,7 @@ from dph_theory.stationary import answer_probabilities, filtered_policy, policy_
 
 from ...presampling.buffer import RehearsalBuffer, RehearsalRow
 from ...training.online import OnlineConfig, OnlineTrainer
-from ..enumerable_tasks.base import build_base, next_token_tables, pressed, save
+from ..enumerable_tasks.base import build_base, next_token_tables
 from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
 from .finished_runs import FinishedRun, PredictedPolicy, RunPoint
@@ -83,7 +83,7 @@ def trainer_of(
     trainer.remove_callback(PrinterCallback)
     if run.sampling is not None:
         run.sampling.prepare(trainer, run.steps)
-    # The reference is the base of the stored rows, whatever model training starts from.
+    # The reference is the base of the stored rows.
     trainer._ready = trainer.rehearsal
     if run.beta_from is not None and run.form != "sequence_kl":
         trainer.add_callback(FallingBeta(run, trainer))
@@ -146,48 +146,6 @@ def adapter(rank: int) -> LoraConfig:
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-LONGEST_COLLAPSE = 2000  # Maximal steps without KL in which answers are lost.
-
-
-def start_of(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
-    """Folder of the run's initial model, built if missing."""
-    base = build_base(task, bases)
-    if run.lost is None:
-        return base
-    return _collapsed(run, task, bases) if run.collapsed else pressed(task, base, run.lost)
-
-
-def _collapsed(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
-    """Base trained without a KL term, up to the first step at which the lost answers have their share."""
-    base = build_base(task, bases)
-    path = base.with_name(f"{base.name}-collapsed-{run.lost:g}-seed{run.seed}")
-    if not (path / "config.json").is_file():
-        plain = LlamaRun("collapse", run.task, "none", seed=run.seed, steps=LONGEST_COLLAPSE, constant=True)
-        model = LlamaForCausalLM.from_pretrained(base, attn_implementation="eager")
-        first = next_token_tables(model, task)
-        with TemporaryDirectory() as output:
-            trainer = trainer_of(plain, task, model, output)
-            until_lost = _UntilLost(task, first, run.lost or 0.0)
-            trainer.add_callback(until_lost)
-            trainer.train()
-        if not until_lost.reached:
-            raise ArithmeticError(f"lost={run.lost:g} was not reached in {plain.steps} steps without KL")
-        save(trainer.accelerator.unwrap_model(trainer.model), task, path)
-    return path
-
-
-class _UntilLost(TrainerCallback):
-    """Ends the training once answers that do not begin with the first word have so small a share."""
-
-    def __init__(self, task: EnumerableTask, base: Tables, share: float) -> None:
-        self.task, self.base, self.share, self.reached = task, base, share, False
-
-    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **objects: Any) -> None:
-        measures = exact(self.task, next_token_tables(model, self.task), self.base)
-        if 1 - measures.first_share <= self.share:
-            self.reached = control.should_training_stop = True
-
-
 def train(
     run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTrainer
 ) -> list[tuple[int, Tables]]:
@@ -197,8 +155,6 @@ def train(
     """
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
-    # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
-    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
     course = [(0, next_token_tables(model, task))]
     with TemporaryDirectory() as output:
         trainer = trainer_of(run, task, model, output, kind)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dph_theory.coq import compiler, printer, sources
-from dph_theory.coq.record import Printed, recorded
+from dph_theory.coq.compilation import Printed, recorded
 from dph_theory.theorems import THEOREMS
 
 with_coq = pytest.mark.skipif(

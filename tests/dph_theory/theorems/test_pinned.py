@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dph_theory.coq.record import recorded
+from dph_theory.coq.compilation import recorded
 from dph_theory.theorems import THEOREMS
 
 PINS = Path(__file__).with_name("pinned.txt")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dph_theory.coq.record import recorded
+from dph_theory.coq.compilation import recorded
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.statement import Relation, Verdict
 

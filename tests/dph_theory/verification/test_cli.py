@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from dph_theory.coq import compiler, printer
-from dph_theory.coq.record import recorded
+from dph_theory.coq.compilation import recorded
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.cli import verify
 

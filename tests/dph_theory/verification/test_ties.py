@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dph_theory.coq.record import recorded
+from dph_theory.coq.compilation import recorded
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification import ties
 from dph_theory.verification.reports import settings_for

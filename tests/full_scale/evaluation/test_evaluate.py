@@ -9,7 +9,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import as_json, checked
 from full_scale.evaluation.evaluate import EvaluatedModel, evaluate, evaluation_sets
-from full_scale.evaluation.record import KIND
+from full_scale.evaluation.evaluated_run import KIND
 from full_scale.models.generation import prompt_tokens, sample
 from full_scale.presampling.buffer import RehearsalRow
 from full_scale.presampling.presample import presample

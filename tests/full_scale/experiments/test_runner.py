@@ -21,7 +21,7 @@ def test_a_list_of_experiments_loads_no_training_code(tmp_path, words):
     command = [sys.executable, "-c", code, "experiment", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "loaded: []" in done.stdout
-    assert ("drift" if words[0] != "pretrained" else "retention") in done.stdout
+    assert ("drift" if words[0] != "pretrained" else "advantages") in done.stdout
     assert not [*tmp_path.iterdir()], "a list writes nothing"
 
 

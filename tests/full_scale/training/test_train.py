@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, checked, record
-from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
+from full_scale.evaluation.evaluated_run import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
 from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
@@ -22,9 +22,9 @@ from full_scale.training.arguments import arguments
 from full_scale.training.card import CARD, write_card
 from full_scale.training.judging import VerifierReward
 from full_scale.training.metrics import log_text
-from full_scale.training.record import KIND as TRAINING
-from full_scale.training.record import TrainingRecord
 from full_scale.training.train import _findings, build_trainer, opening_sentences, train
+from full_scale.training.trained_run import KIND as TRAINING
+from full_scale.training.trained_run import TrainingRecord
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 

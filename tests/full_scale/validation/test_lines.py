@@ -20,8 +20,8 @@ from support.simulated_runs import (
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, kappa
 from dph_theory.intervals import THREE_SIGMA, mean_estimate
 from dph_theory.stationary import normalised_pass_rate_at
-from full_scale.evaluation.record import Evaluation, ModelHash, RehearsedRow
-from full_scale.training.record import TrainingRecord
+from full_scale.evaluation.evaluated_run import Evaluation, ModelHash, RehearsedRow
+from full_scale.training.trained_run import TrainingRecord
 from full_scale.validation.instrument_checks import base_rate_shift, guarantee
 from full_scale.validation.measurements import MeasuredRun, PairedSet, least_cost
 from full_scale.validation.verdicts import Judgement

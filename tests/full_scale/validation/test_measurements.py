@@ -11,7 +11,7 @@ from support.simulated_runs import Simulated, collapsed, kl_control, prompts_of
 
 from dph_theory import excess_kl, kappa
 from dph_theory.support.errors import RefusedError
-from full_scale.evaluation.record import PromptAnswers
+from full_scale.evaluation.evaluated_run import PromptAnswers
 from full_scale.validation.measurements import (
     PairedSet,
     TextSamples,

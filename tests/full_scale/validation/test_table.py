@@ -9,7 +9,7 @@ from support.simulated_runs import Simulated, kl_control, shifted
 
 from dph_theory import pass_at_k
 from dph_theory.support.record import from_json
-from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
+from full_scale.evaluation.evaluated_run import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
 from full_scale.validation.table import (
     COLUMNS,
     Column,

@@ -5,7 +5,7 @@ import torch
 
 from dph_theory.stationary import table_pass_rate
 from full_scale.experiments.pretrained.open_prompts import TASKS, OpenPrompts, open_prompts
-from full_scale.experiments.pretrained.reading import Reading, likeliest_tokens
+from full_scale.experiments.pretrained.reading import Reading
 from full_scale.tasks.llama import random_llama, word_level
 
 TOKENIZER = word_level(("a", "b", "c", "d", "<end>"), "<end>", pad_token="<end>", eos_token="<end>")
@@ -33,31 +33,6 @@ def test_open_prompts_as_an_enumerable_task_have_the_models_own_probabilities():
     assert table_pass_rate(task.base, task.valid, task.end)[0] < float(start[:2].sum())
     with pytest.raises(ValueError, match="one token"):
         Reading(TOKENIZER, [OpenPrompts("long", ("d",), ("b c",), (frozenset({"b c"}),))])
-
-
-class FiveTokens:
-    """A tokenizer of five tokens, one of them a blank alone."""
-
-    def decode(self, token):
-        return (" a", " ", "0", "02", "x")[token]
-
-
-@pytest.mark.parametrize(
-    ("right", "length", "starts"),
-    [
-        ({" a"}, 1, {" a"}),
-        # Of an answer of several tokens its beginning is right, of one only the whole.
-        ({"02"}, 1, {"02"}),
-        ({"02"}, 2, {"0", "02"}),
-    ],
-)
-def test_the_likeliest_tokens_come_first_and_are_right_as_far_as_they_go(right, length, starts):
-    task = OpenPrompts("shown", ("?",), ("any",), (frozenset(right),), length)
-    row = likeliest_tokens([torch.tensor([[0.1, 0.4, 0.2, 0.25, 0.05]]).log()], FiveTokens(), task)
-    assert row.text == "?"
-    assert [word for word, _, _ in row.words] == [" ", "02", "0", " a", "x"]
-    assert [chance for _, chance, _ in row.words] == pytest.approx([0.4, 0.25, 0.2, 0.1, 0.05])
-    assert {word for word, _, fits in row.words if fits} == starts
 
 
 def test_every_kind_has_two_phrasings_and_right_answers_that_its_words_can_say():

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from support.tiny_training import TRL_WARNS
 
-from full_scale.experiments.pretrained.kernels import (
-    anchors_of,
-    forecast,
-    interpolation,
-    kernel_of,
-    linear_method,
-)
+from full_scale.experiments.pretrained.kernels import anchors_of, forecast, kernel_of, linear_method
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     ALONE,
@@ -70,8 +64,7 @@ def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, stor
 def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these(folder, stored_kernels):
     made = forecast(folder, ANCHORED, stored_kernels)
     outcome = train_on_samples(folder, ANCHORED, anchors=made.anchors)
-    after = interpolation(folder, outcome, made, stored_kernels)
-    (row,) = comparisons([outcome], {ANCHORED.id: made}, {ANCHORED.id: after}, {})
+    (row,) = comparisons([outcome], {ANCHORED.id: made}, {})
     task = EXPLORED + HELD_OUT
     expected = [pass_at(outcome.course[-1].tasks, [task], k, without=made.anchors) for k in KS]
     assert row.measured == pytest.approx(expected)
@@ -115,9 +108,8 @@ def compared(measured, forecast, of_adam=(), **changes):
     nothing = (0.0, 0.0, 0.0)
     return ForecastComparison(
         setting=replace(PLAIN, **changes).setting, seeds=4, base=(0.25, 0.5, 1.0), measured=measured,
-        forecast=forecast, adam_forecast=of_adam, measured_spread=(0.2, 0.2, 0.2), interpolated=nothing,
-        trained_forecast=nothing, trained_measured=nothing, trained_alone=nothing, without_noise=nothing,
-        spread=nothing, correlation=0.0, forecast_correlation=0.0,
+        forecast=forecast, adam_forecast=of_adam, measured_spread=(0.2, 0.2, 0.2),
+        trained_forecast=nothing, trained_measured=nothing,
     )  # fmt: skip
 
 

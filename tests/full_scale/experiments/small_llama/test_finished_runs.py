@@ -45,7 +45,7 @@ def test_a_run_matches_by_the_nearest_policy_its_pass_rate_and_its_answers(ended
 
 
 def test_a_target_is_matched_by_the_distance_from_it():
-    run = LlamaRun("way_back", TASK.name, "alpha_dpg", alpha=1.0)
+    run = LlamaRun("limits", TASK.name, "alpha_dpg", alpha=1.0)
     targets = predictions(run, TASK, TASK.base)
     stuck = replace(outcome(run=run, predicted=targets, kl=()), limits={FILTERED: 0.2, BASE: 0.37})
     assert (stuck.nearest, stuck.kl_to_prediction) == (FILTERED, 0.2)

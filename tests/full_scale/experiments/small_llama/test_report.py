@@ -42,9 +42,9 @@ def test_the_tally_counts_runs_that_were_meant_to_converge():
 
 
 def test_the_record_is_what_figures_read(tmp_path):
-    free = outcome(run=LlamaRun("way_back", TASK.name, "none"), predicted=())
+    free = outcome(run=LlamaRun("drift", TASK.name, "none"), predicted=())
     missed, expected = outcome(ended_at=1), expected_at(1, (0.3, 0.001, 0.1), {"favourite_odds": 0.5})
-    runs = results([outcome(), free, missed], {expected.run.id: expected}, {})["runs"]
+    runs = results([outcome(), free, missed], {expected.run.id: expected})["runs"]
     wanted = {
         "form": ["k3", "none", "k3"],
         "beta": [0.5, 0, 0.5],

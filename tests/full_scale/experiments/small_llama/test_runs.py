@@ -26,7 +26,6 @@ def test_an_id_is_the_content_whatever_the_process():
             "beta_from=1.0 is not allowed: at least beta, for k3, k3_corrected, sequence_kl alone",
         ),
         ({"form": "sequence_kl", "beta": 0.2, "beta_from": 0.1}, "beta_from=0.1"),
-        ({"form": "sequence_kl", "beta": 0.2, "collapsed": True}, "collapsed=True is not allowed: .*`lost`"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(fields, message):

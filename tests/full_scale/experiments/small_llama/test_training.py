@@ -8,12 +8,11 @@ from support.small_tasks import uniform_task
 from support.tiny_training import TRL_WARNS
 
 from dph_theory.stationary import answer_probabilities, filtered_policy
-from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
-from full_scale.experiments.enumerable_tasks.exact import exact
+from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base
 from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
 from full_scale.experiments.small_llama import training
 from full_scale.experiments.small_llama.runs import ANNEALED, LlamaRun
-from full_scale.experiments.small_llama.training import STORED, start_of, stored_answers, tables_of, train
+from full_scale.experiments.small_llama.training import STORED, stored_answers, tables_of, train
 from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -25,7 +24,6 @@ TASK = enumerable_task("selection-2")
 @pytest.fixture(autouse=True)
 def small_bases(monkeypatch):
     monkeypatch.setattr(training, "build_base", partial(build_base, fit=FIT))
-    monkeypatch.setattr(training, "pressed", partial(pressed, fit=FIT))
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +76,10 @@ def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder
         {"form": "none"},
         {"form": "k3", "beta": 0.2, "scale": "group", "groups": 2, "rank": 1},
         {"form": "k2", "beta": 0.2},
-        {"form": "sequence_kl", "beta": 0.2, "lost": 0.01, "optimiser": "sgd"},
+        {"form": "sequence_kl", "beta": 0.2, "optimiser": "sgd"},
         {"form": "future_kl", "beta": 0.2},
         {"form": "alpha_dpg", "alpha": 0.5},
-        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "lost": 0.01},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js"},
         {"form": "rehearsal", "beta": 1.0, "rehearsed": "alpha", "dapo": True, "scale": "group"},
     ],
     ids=lambda fields: fields["form"],
@@ -91,9 +89,8 @@ def test_every_form_trains_and_is_measured_from_the_start(fields, folder):
     assert [step for step, _ in course] == [0, 1, 2]
     assert abs(course[0][1][0] - course[-1][1][0]).max() > 1e-7
     assert all(np.isfinite(table).all() for table in course[-1][1])
-    # The start is the base unless answers were lost.
     base = tables_of(TASK, build_base(TASK, folder, FIT))
-    assert (abs(course[0][1][0] - base[0]).max() > 0.1) == ("lost" in fields)
+    assert abs(course[0][1][0] - base[0]).max() < 1e-6
     assert torch.get_num_threads() == 1
 
 
@@ -115,27 +112,3 @@ def test_a_baseline_is_subtracted_whatever_the_form(form, folder):
     ((advantages, verdicts),) = seen
     advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
     assert advantages.tolist() == pytest.approx((verdicts - 1).tolist(), abs=1e-5)
-
-
-@pytest.mark.slow
-def test_training_without_kl_ends_at_the_first_step_that_has_lost_the_answers(folder, monkeypatch):
-    base = build_base(TASK, folder, FIT)
-
-    def share_of_lost(path):
-        return 1 - exact(TASK, tables_of(TASK, path), tables_of(TASK, base)).first_share
-
-    def collapsing(share, seed=0):
-        return LlamaRun("way_back", TASK.name, "sequence_kl", 0.2, lost=share, collapsed=True, seed=seed)
-
-    wanted = share_of_lost(base) / 2
-    path = start_of(collapsing(wanted), TASK, folder)
-    assert wanted / 2 < share_of_lost(path) <= wanted
-    # Another seed collapses by itself; the same one is not trained again.
-    assert start_of(collapsing(wanted, seed=1), TASK, folder) != path
-    made = (path / "model.safetensors").stat().st_mtime_ns
-    assert start_of(collapsing(wanted), TASK, folder) == path
-    assert (path / "model.safetensors").stat().st_mtime_ns == made
-    monkeypatch.setattr(training, "LONGEST_COLLAPSE", 2)
-    with pytest.raises(ArithmeticError, match=r"lost=1e-09 was not reached in 2 steps"):
-        start_of(collapsing(1e-9), TASK, folder)
-    assert not [path for path in folder.rglob("*1e-09*") if path.is_dir()]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dph_theory.support.record import as_json, record
-from full_scale.evaluation.record import (
+from full_scale.evaluation.evaluated_run import (
     KIND,
     EvaluatedSet,
     Evaluation,

@@ -7,7 +7,7 @@ from support.small_comparison import small_comparison
 
 from dph_theory.audit import audit_advantage
 from dph_theory.predict import configuration_of, predict
-from dph_theory.support.notebook import Shown
+from dph_theory.support.display import Shown
 
 
 @cache

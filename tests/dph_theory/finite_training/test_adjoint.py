@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dph_theory.finite_training import drift_deviation
-from dph_theory.finite_training.training import (
+from dph_theory.finite_training.adjoint import (
     DifferentiableTraining,
     Draws,
     decision_update,
