@@ -187,7 +187,7 @@ def test_the_runs_that_dph_predict_shows_are_those_of_the_stored_record():
             end = ends.loc[key]
             for name, column in (("trained", "trained"), ("held_out", "held")):
                 assert run[name]["end"] == pytest.approx([end[f"{column} {k}"] for k in (1, 256)], abs=1e-3)
-        elif run["method"] == "MaxRL":
+        elif run["method"] == "MaxRL" and run["steps"] == 20:
             compared += 1
             seeds = [one for one in courses if (one["method"], one["kl"]) == key[:2]]
             assert len(seeds) == run["seeds"]

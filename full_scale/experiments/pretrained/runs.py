@@ -133,9 +133,10 @@ def policy_form(kl: str) -> str:
     return "k3_corrected" if kl == "k2" else kl
 
 
-def of_experiment(name: str, outcomes: Outcomes) -> list[FinishedOpenRun]:
-    """Finished runs of one experiment."""
-    return [outcome for outcome in outcomes if outcome.run.experiment == name]
+def of_experiment(name: str | Sequence[str], outcomes: Outcomes) -> list[FinishedOpenRun]:
+    """Finished runs of one experiment, or of several."""
+    names = (name,) if isinstance(name, str) else name
+    return [outcome for outcome in outcomes if outcome.run.experiment in names]
 
 
 def with_held_out(tasks: Sequence[str]) -> tuple[str, ...]:
