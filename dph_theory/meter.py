@@ -46,7 +46,7 @@ class Warnings:
 
     @property
     def fallen(self) -> list[LeadTime]:
-        """Of the trainings whose coverage fell."""
+        """Leads of the trainings whose coverage fell."""
         return [lead for lead in self.leads if lead.coverage_step is not None]
 
     @property

@@ -41,7 +41,7 @@ def scores(slopes: Values, p: Values) -> Values:
 
 
 def gradients(slopes: Values, p: Values) -> Values:
-    """Of the log odds in the weights: the correct answer's features less the mean of the incorrect ones'."""
+    """The correct answer's features minus the mean of the incorrect ones: gradients of the log odds."""
     wrong = normalised(p[..., 1:])[..., None]
     return slopes[..., 0, :] - (wrong * slopes[..., 1:, :]).sum(axis=-2)
 

@@ -99,7 +99,7 @@ def as_floats(instance: Instance) -> Instance:
 
 @dataclass(frozen=True)
 class Example:
-    """A kept instance, and the values of a statement's two sides there, where they are known."""
+    """A stored instance, and the values of a statement's two sides there, where they are known."""
 
     parts: Instance
     lhs: np.ndarray | None = None

@@ -17,7 +17,7 @@ MEANINGS = {
     "that looks for a violation",
     Verdict.REFUTED: "false: a counterexample is kept with it",
 }
-"""What each status says that was checked."""
+"""The check that each status stands for."""
 _RELATIONS = {
     Relation.EQUAL: "both sides are equal",
     Relation.AT_MOST: "the left side is at most the other",
@@ -98,7 +98,7 @@ def _section(theorem: Theorem) -> str:
 
 
 def _checked(theorem: Theorem) -> str:
-    """What both sides are compared in."""
+    """Instances at which both sides are compared."""
     count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
@@ -134,7 +134,7 @@ def papers() -> str:
 
 
 def in_kernel() -> str:
-    """What Coq proves, and what its examples rest on."""
+    """A table of the entries that Coq proves, and the axioms below its examples."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]
     refuted = [f"`{theorem.name}`" for theorem in named if theorem.false]
     rows = {

@@ -45,7 +45,7 @@ def _groups(theorem: Theorem) -> tuple[str, ...]:
 
 
 def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
-    """What may be meant: near names, entries with its words in title or source, or places with entries."""
+    """Proposals for an unknown name: near ones, entries with its words in title or source, or places."""
     groups = {group: theorem.name for theorem in theorems for group in _groups(theorem)}
     groups |= {key: key for key in {theorem.source.key for theorem in theorems}}
     texts = {theorem.name: f"{theorem.title} {theorem.source}".lower() for theorem in theorems}
@@ -72,7 +72,7 @@ def available(theorem: Theorem) -> bool:
 
 
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
-    """Search, the kept values, the false variants, and what Coq says.
+    """Search, check the stored values and the false variants, and ask Coq's record.
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
@@ -123,7 +123,7 @@ def _jobs(chosen: Sequence[Theorem]) -> list[tuple[str, ...]]:
 
 
 def _cost(theorem: Theorem) -> tuple[bool, int]:
-    """What takes long is to begin first: limits, then what has many neighbours."""
+    """Sort key that starts slow theorems first: limits, then what has many neighbours."""
     return theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
 
 

@@ -17,7 +17,7 @@ Side = Callable[..., Any]
 
 
 class Verdict(StrEnum):
-    """What is known of a statement.
+    """The status of a statement.
 
     PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
     instances, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
@@ -44,7 +44,7 @@ class Relation(StrEnum):
 class FalseNeighbour:
     """A statement next to a theorem that is false: the theorem with some fields changed.
 
-    `witness` is the kept instance at which it fails; None where it fails at an example of the theorem.
+    `witness` is the stored instance at which it fails; None where it fails at an example of the theorem.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Theorem:
 
     @property
     def expected(self) -> Verdict:
-        """REFUTED for a claim kept as false, PROVED for a whole theorem of the kernel, else CHECKED."""
+        """REFUTED for a claim listed as false, PROVED for a whole theorem of the kernel, else CHECKED."""
         if self.false:
             return Verdict.REFUTED
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
@@ -178,7 +178,7 @@ def _entry(
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
     `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s. Of an
-    example, which several entries may share, the parts of the chart are kept.
+    example, which several entries may share, the chart's parts remain.
     Raises ValueError where not one of the three relations is given, for an entry without a neighbour, and for
     a refuted one without its counterexample.
     """

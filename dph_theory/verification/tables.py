@@ -38,7 +38,7 @@ def listing(theorems: Sequence[Theorem]) -> str:
 def print_reports(
     console: Console, theorems: list[Theorem], reports: list[Report], *, compiled: bool = False
 ) -> None:
-    """What was found: the table, refuted claims, what was unexpected, and the counts as the last line.
+    """Print the findings: the table, refuted claims, what was unexpected, and the counts as the last line.
 
     `compiled` says that Coq has compiled the proofs in this run; otherwise PROVED rests on the record.
     """
@@ -69,7 +69,7 @@ def print_reports(
 
 
 def stated(theorem: Theorem) -> list[str]:
-    """What a theorem states, of which instances, and its two sides at its first example."""
+    """Lines with the statement of a theorem, of which instances, and its two sides at its first example."""
     lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
     lines.append(f"  checked on random and adversarial instances of {', '.join(theorem.instances.parts)}")
     if theorem.examples:

@@ -140,7 +140,7 @@ DUAL = theorem(
 
 
 def cost_of_one_beta(base_rates: Values, targets: Values, beta: Values) -> Values:
-    """Of the tilted rates, where their mean is at most that of the targets; elsewhere nothing is claimed."""
+    """KL of the tilted rates where their mean is at most that of the targets, else 0."""
     mu = mu_from_beta(base_rates, add_axes(beta, 1))
     reached = mu.mean(axis=-1) <= targets.mean(axis=-1)
     return masked(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)

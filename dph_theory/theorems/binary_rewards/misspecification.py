@@ -80,7 +80,7 @@ RESTRICTED = example(
     members=[".3 .3 .2 .2", ".6 .2 .1 .1"],
     q=".3 .3 .2 .2",
 )
-"""The same base and verifier for all: a family with and without the four Diracs, and one policy."""
+"""One base and verifier for all: a family with and without the four Diracs, and one policy."""
 
 VALIDITY = theorem(
     "Over any finite family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",

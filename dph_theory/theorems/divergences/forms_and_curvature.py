@@ -26,12 +26,12 @@ Divergence: TypeAlias = Callable[[Values, Values], Values]
 
 
 def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """Of one stored reference sample, f(u)."""
+    """f(u) of one stored reference sample."""
     return stacked(lambda f: generator_form(f, pi, ref).variance, divergences)
 
 
 def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """Of one fresh policy sample, f(u)/u."""
+    """f(u)/u of one fresh policy sample."""
     return stacked(lambda f: definition_form(f, pi, ref).variance, divergences)
 
 

@@ -1,4 +1,4 @@
-"""What training on some prompts does to the pass rates of others.
+"""Training on some prompts moves the pass rates of others.
 
 A step along the rewards moves the log odds z = logit V of every prompt by dz/dt = K f, K the inner products
 of the gradients of z (the neural tangent kernel of a correct answer's log odds). A prompt's Pass@k rises with
@@ -212,13 +212,13 @@ def coupling(features: Values) -> Values:
 
 FEATURES = 12
 VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-"""Of the answers of the two trained prompts."""
+"""Verdicts on the answers of the two trained prompts."""
 
 
 def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
     """The answers' features, of trained prompts and of a held-out one, and the change of the trained logits.
 
-    Both less their mean over a prompt's answers: logits count up to a constant.
+    Both minus their mean over a prompt's answers: logits count up to a constant.
     """
     features = slopes - slopes.mean(axis=-2, keepdims=True)
     rewards = VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)

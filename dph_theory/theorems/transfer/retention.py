@@ -2,12 +2,10 @@
 
 A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
 that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave: its maximisers
-share the pass rates of the trained prompts, but strategies that are alike on those keep the base's split.
-Divided by the std J is concave up to one half only: three or more strategies of about equal merit may coexist
-there, and the best strategy alone is another end. Undivided J is linear, and one strategy is left.
-
-What retention costs: a weight that is large at small pass rates is large too where an incorrect answer is
-accepted. A division adds no relative noise to a prompt of rare successes.
+share the pass rates of the trained prompts. Divided by the std J is concave up to one half only: three or
+more strategies of about equal merit may coexist, and the best strategy alone is another end. Undivided J is
+linear, and one strategy is left. A weight that is large at small pass rates is large too where an incorrect
+answer is accepted.
 """
 
 from functools import partial
