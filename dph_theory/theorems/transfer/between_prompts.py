@@ -212,7 +212,7 @@ def coupling(features: Values) -> Values:
 
 FEATURES = 12
 VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-"""Verdicts on the answers of the two trained prompts."""
+"""Rewards of the answers of the two trained prompts."""
 
 
 def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
