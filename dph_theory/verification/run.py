@@ -1,22 +1,29 @@
 """Verification of the registry: each statement and its false variants, over processes."""
 
+import os
 import re
 import time
+import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
+from math import inf
 from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import SUBJECTS, THEOREMS
 from . import examples
 from .charts import as_floats
-from .reports import NeighbourReport, Report, SearchSettings
-from .search import SearchOutcome, plain, search
+from .reports import FEWEST, NeighbourReport, Report, SearchSettings
+from .search import SearchOutcome, plain, sample, search
 from .statement import Relation, Theorem, Verdict
 from .ties import untied
 
@@ -74,9 +81,38 @@ def available(theorem: Theorem) -> bool:
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     """Search, check the stored values and the false variants, and ask Coq's record.
 
-    A false claim has to fail at its counterexample; nothing is searched for.
+    A false claim has to fail at its counterexample; nothing is searched for. Where a side raises an error at
+    an instance, such as one outside the domain of a function that it calls, the entry is FAILED.
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.name}".encode())
+    try:
+        return _verified(theorem, search_settings, start, seed)
+    except Exception as error:
+        witness, reason = _without_value(theorem, error, seed)
+        names = tuple(NeighbourReport(false.name, False) for false in theorem.false_neighbours)
+        return Report(
+            *(theorem.name, str(theorem.expected), str(Verdict.FAILED), 0, inf),
+            *(names, (reason,), time.perf_counter() - start, witness),
+        )
+
+
+def _without_value(theorem: Theorem, error: Exception, seed: int) -> tuple[dict[str, Any] | None, str]:
+    """One instance at which a side raises an error, if few random ones have such, and the error in words."""
+    witness = None
+    for point in sample(theorem.instances, FEWEST, np.random.default_rng(seed)):
+        instance = theorem.instances(point[None])
+        try:
+            theorem.violation(instance)
+        except Exception as single:
+            error, witness = single, plain(instance)
+            break
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if f"{os.sep}theorems{os.sep}" in frame.filename] or frames
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}, in {ours[-1].name}"
+    return witness, f"a side has no value at an instance: {type(error).__name__}: {error} ({place})"
+
+
+def _verified(theorem: Theorem, search_settings: SearchSettings, start: float, seed: int) -> Report:
     reasons_untied = untied(theorem)
     unexpected = examples.wrong_values(theorem) + examples.cannot_fail(theorem) + reasons_untied
     if theorem.false:
@@ -105,14 +141,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
 
 def _verify_by_name(names: tuple[str, ...], search_settings: SearchSettings) -> list[Report]:
     """The reports of the theorems of one job."""
-    reports = []
-    for name in names:
-        try:
-            reports.append(verify_one(THEOREMS[name], search_settings))
-        except Exception as error:
-            error.add_note(f"while checking {name}")
-            raise
-    return reports
+    return [verify_one(THEOREMS[name], search_settings) for name in names]
 
 
 def _jobs(chosen: Sequence[Theorem]) -> list[tuple[str, ...]]:

@@ -21,12 +21,13 @@ class Verdict(StrEnum):
 
     PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
     instances, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
-    violation, with its witness.
+    violation, with its witness. FAILED: a side has no value at an instance, so nothing is known.
     """
 
     PROVED = "PROVED"
     CHECKED = "CHECKED"
     REFUTED = "REFUTED"
+    FAILED = "FAILED"
 
 
 OWN = "our own"

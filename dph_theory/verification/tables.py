@@ -16,7 +16,12 @@ from .charts import as_floats
 from .reports import Report
 from .statement import Relation, Theorem, Verdict
 
-_STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
+_STYLE = {
+    Verdict.PROVED: "bold green",
+    Verdict.CHECKED: "green",
+    Verdict.REFUTED: "yellow",
+    Verdict.FAILED: "red",
+}
 STATED, _FEW = 4, 4
 """So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
 _HEADERS = ("theorem", "status", "instances", "false variants rejected", "seconds")
@@ -59,12 +64,15 @@ def print_reports(
     for report in reports:
         if report.verdict == Verdict.REFUTED:
             console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)
-            console.print(f"  witness: {report.witness}")
         for words in report.unexpected:
             console.print(f"[red]{report.theorem}:[/] {escape(words)}", highlight=False)
+        if report.verdict in (Verdict.REFUTED, Verdict.FAILED):
+            console.print(f"  witness: {report.witness}")
     if len(theorems) <= STATED:
+        failed = {report.theorem for report in reports if report.verdict == Verdict.FAILED}
         for theorem in theorems:
-            console.print("\n".join(stated(theorem)), markup=False, highlight=False)
+            if theorem.name not in failed:
+                console.print("\n".join(stated(theorem)), markup=False, highlight=False)
     console.print(_last_line(theorems, reports, compiled=compiled))
 
 

@@ -6,6 +6,8 @@ from support.small_theorems import BINOMIAL, PINSKER
 
 from dph_theory.support.record import from_json
 from dph_theory.theorems import THEOREMS
+from dph_theory.verification import run
+from dph_theory.verification.charts import Chart, simplex, uniform
 from dph_theory.verification.reports import Report, SearchSettings
 from dph_theory.verification.run import select, verify, verify_one
 from dph_theory.verification.statement import Verdict
@@ -19,6 +21,27 @@ def test_a_false_statement_is_refuted_and_a_true_one_is_no_counterexample():
     assert not verify_one(false, SMALL).as_expected
     claimed = verify_one(replace(PINSKER, false=True), SMALL)
     assert (claimed.verdict, claimed.as_expected) == (Verdict.CHECKED, False)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"base": simplex(5, zeros=True)}, "base_rate="),
+        ({"valid": uniform(0, 1, 5)}, "only booleans, or zeros and ones"),
+    ],
+)
+def test_an_assumption_that_functions_refuse_fails_its_entry_and_no_other(monkeypatch, part, said):
+    cost = THEOREMS["kl_control.cost"]
+    changed = replace(cost, instances=Chart({**cost.instances.parts, **part}))
+    monkeypatch.setattr(run, "THEOREMS", {**THEOREMS, "kl_control.cost": changed})
+    failed, other = verify([changed, THEOREMS["kl_control.slope"]], SMALL, workers=1)
+    assert (failed.verdict, failed.as_expected, failed.fallen) == (Verdict.FAILED, False, 0)
+    (reason,) = failed.unexpected
+    assert "has no value at an instance: ValueError: " in reason
+    assert said in reason
+    assert "kl_control.py:" in reason
+    assert failed.witness.keys() == {"base", "valid", "beta"}
+    assert other.as_expected
 
 
 def test_names_may_be_prefixes_and_what_needs_a_package_that_is_not_installed_is_left_out():
