@@ -61,12 +61,5 @@ def score_sum(slopes: Values, p: Values, coefficient: Values) -> Values:
     return ((p * coefficient)[..., None] * scores(slopes, p)).sum(axis=(-3, -2))
 
 
-def with_couplings(couplings: Values) -> Values:
-    """The kernel of three prompts, ones in its diagonal, with the couplings (1,2), (1,3), (2,3)."""
-    kernels = np.broadcast_to(np.eye(3), (*couplings.shape[:-1], 3, 3)).copy()
-    kernels[..., [0, 0, 1], [1, 2, 2]] = kernels[..., [1, 2, 2], [0, 0, 1]] = couplings
-    return kernels
-
-
 def times(matrix: Values, vector: Values) -> Values:
     return (matrix @ vector[..., None])[..., 0]

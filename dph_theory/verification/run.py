@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
-from importlib.util import find_spec
 from math import inf
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -73,11 +72,6 @@ def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
     return f"an entry, a subject, a paper, or a place in one: {', '.join(placed)}"
 
 
-def available(theorem: Theorem) -> bool:
-    """True if this machine has the optional package that the theorem needs, if it needs one."""
-    return theorem.needs is None or find_spec(theorem.needs) is not None
-
-
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     """Search, check the stored values and the false variants, and ask Coq's record.
 
@@ -139,16 +133,8 @@ def _verified(theorem: Theorem, search_settings: SearchSettings, start: float, s
     )
 
 
-def _verify_by_name(names: tuple[str, ...], search_settings: SearchSettings) -> list[Report]:
-    """The reports of the theorems of one job."""
-    return [verify_one(THEOREMS[name], search_settings) for name in names]
-
-
-def _jobs(chosen: Sequence[Theorem]) -> list[tuple[str, ...]]:
-    """One theorem a job, the costly first; those that load a package share one, so that it is loaded once."""
-    loading = {t.needs: tuple(o.name for o in chosen if o.needs == t.needs) for t in chosen if t.needs}
-    light = sorted((t for t in chosen if not t.needs), key=_cost, reverse=True)
-    return [*loading.values(), *((theorem.name,) for theorem in light)]
+def _verify_by_name(name: str, search_settings: SearchSettings) -> Report:
+    return verify_one(THEOREMS[name], search_settings)
 
 
 def _cost(theorem: Theorem) -> tuple[bool, int]:
@@ -166,20 +152,18 @@ def verify(
 ) -> list[Report]:
     """Verify theorems in parallel, the costly first, and return the reports in the order asked for.
 
-    Those that need what is not installed are left out. `on_report` is called as each ends. An interruption
-    ends the workers and is passed on.
+    `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    chosen = [theorem for theorem in theorems if available(theorem)]
     reports: dict[str, Report] = {}
-    job, jobs = partial(_verify_by_name, search_settings=search_settings), _jobs(chosen)
+    job = partial(_verify_by_name, search_settings=search_settings)
+    jobs = [theorem.name for theorem in sorted(theorems, key=_cost, reverse=True)]
     # A single job is done here: to start a process takes longer than most theorems do.
     done = (
         run_jobs(job, jobs, workers=workers, one_torch_thread=True, context=context)
         if len(jobs) > 1
-        else ((names, job(names)) for names in jobs)
+        else ((name, job(name)) for name in jobs)
     )
-    for _, job_reports in done:
-        for report in job_reports:
-            reports[report.theorem] = report
-            on_report(report)
-    return [reports[theorem.name] for theorem in chosen]
+    for name, report in done:
+        reports[name] = report
+        on_report(report)
+    return [reports[theorem.name] for theorem in theorems]

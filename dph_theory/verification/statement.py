@@ -82,8 +82,8 @@ class Theorem:
     `coq` names the theorem in Coq that is the statement (or several, for its components), or
     that part of it which `part` says; `explained` gives the lines that `dph verify` prints instead of the
     table where few entries are named; `floor` is the scale below which a gap counts as absolute rather than
-    relative; `needs` an optional package without which nothing can be checked; `share` is the part of the
-    instances asked for that a search tries, below one where an instance costs a solver of its own.
+    relative; `share` is the part of the instances asked for that a search tries, below one where an instance
+    costs a solver of its own.
     """
 
     title: str
@@ -103,7 +103,6 @@ class Theorem:
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
     explained: Callable[[], Sequence[str]] | None = None
-    needs: str | None = None
     share: float = 1.0
     name: str = ""
 

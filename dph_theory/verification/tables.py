@@ -1,7 +1,6 @@
 """The tables and lines that `dph verify` prints: by paper, remarks, the counts."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import groupby
 from textwrap import wrap
 
@@ -120,8 +119,4 @@ def _last_line(theorems: list[Theorem], reports: list[Report], *, compiled: bool
         f"{sum(report.fallen for report in reports)} of {neighbours} false variants rejected",
         f"{sum(report.instances for report in reports):,} instances",
     ]
-    if len(theorems) > len(reports):
-        needed = sorted({t.needs for t in theorems if t.needs and find_spec(t.needs) is None})
-        left = len(theorems) - len(reports)
-        parts.append(f"{left} left out, they need {', '.join(needed)} (pip install -e '.\\[toy]')")
     return "; ".join(parts)

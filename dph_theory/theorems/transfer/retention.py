@@ -13,7 +13,6 @@ from itertools import product
 from math import factorial, prod
 
 import numpy as np
-from scipy.special import softmax
 
 from ...references import Source
 from ...stationary.groups import SCALES, group_weight
@@ -258,39 +257,6 @@ COEXIST = theorem(
             at=example(policy="1 0 0 0", shares=".85 .05 .05 .05"),
             lhs=partial(coexisting, weighting=WITHIN_HALF),
             rhs=lambda shares: coexisting(shares, shares, WITHIN_HALF),
-        ),
-    ),
-)
-
-
-def by_powers(merits: Values, power: Values) -> Values:
-    """The shares rho^(1/p), normalised."""
-    return softmax(np.log(merits) / power[:, None], axis=-1)
-
-
-def power_objective(policy: Values, merits: Values, power: Values) -> Values:
-    return by_instance(
-        lambda q, rho, p: shared_objective(q, LINES, rho, power_weighting(p)), policy, merits, power
-    )
-
-
-POWERS = theorem(
-    "Weighed by V^-p, of strategies that share no prompt shares as rho^(1/p) are the best: none is zero",
-    statement=r"J(q) = \sum_s \rho_s \frac{q_s^{1-p}}{1-p} \text{ (log at } p = 1) \;\le\;"
-    r" J(q^*),\quad q^*_s \propto \rho_s^{1/p}",
-    source=SOURCE,
-    on=chart(policy=simplex(4, spread=2), merits=simplex(4, spread=1), power=uniform(0.3, 2.0)),
-    at_most=(power_objective, lambda merits, power: power_objective(by_powers(merits, power), merits, power)),
-    examples=(
-        example(policy=".4 .3 .2 .1", merits=".4 .3 .2 .1", power="1"),
-        example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
-    ),
-    share=0.02,
-    false=(
-        neighbour(
-            "shares as rho^p",
-            at=example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
-            rhs=lambda merits, power: power_objective(by_powers(merits, 1 / power), merits, power),
         ),
     ),
 )
