@@ -1,11 +1,10 @@
 """Which advantage retains the strategies that prompts share.
 
 A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
-that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave: its maximisers
-share the pass rates of the trained prompts. Divided by the std J is concave up to one half only: three or
-more strategies of about equal merit may coexist, and the best strategy alone is another end. Undivided J is
-linear, and one strategy is left. A weight that is large at small pass rates is large too where an incorrect
-answer is accepted.
+that all prompts share. Divided by the group's mean (MaxRL) J is concave: its maximisers share the pass rates
+of the trained prompts. Divided by the std J is concave up to one half only: three or more strategies of about
+equal merit may coexist, and the best strategy alone is another end. Undivided J is linear, and one strategy
+is left.
 """
 
 from functools import partial
@@ -14,7 +13,6 @@ from math import factorial, prod
 
 import numpy as np
 
-from ...references import Source
 from ...stationary.groups import SCALES, group_weight
 from ...transfer.retention import (
     Weighting,
@@ -23,7 +21,6 @@ from ...transfer.retention import (
     shared_objective,
     strategy_drive,
     trained_shares,
-    useful_share,
 )
 from ...verification.charts import chart, example, integers, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
@@ -334,33 +331,4 @@ MOST_MERIT = refuted(
     note="Divided by the std in groups of eight, merits 20, 19, 18, 17 end at shares .381, .275, .202, .141:"
     " one strategy is left where nothing is divided, and not where the std is.",
     false=(neighbour("MaxRL too ends there", lhs=partial(best_share, scale="mean")),),
-)
-
-PRICE = Source("ours", "the price of an advantage that retains")
-
-
-def share_of_correct(rate: Values, error: Values, unsolvable: Values, scale: str) -> Values:
-    return useful_share(rate, rate * error, group_weighting(16, scale), unsolvable=unsolvable)
-
-
-USEFUL = theorem(
-    "Where an incorrect answer passes that is rarer than the correct, MaxRL drives less to what is correct",
-    statement=r"e \le V \;\Rightarrow\; \frac{(1-u)\,\alpha_G(V) V(1-V)}{(1-u)\,\alpha_G(V) V(1-V) +"
-    r" u\,\alpha_G(e) e(1-e)} \le \text{ the same with a constant for } \alpha_G",
-    source=PRICE,
-    on=chart(rate=OPEN_RATES, error=uniform(0.01, 1), unsolvable=uniform(0.05, 0.95)),
-    at_most=(partial(share_of_correct, scale="mean"), partial(share_of_correct, scale="none")),
-    examples=(
-        example(rate=".25", error=".04", unsolvable=".5").giving(lhs=".84230036111", rhs=".949848024316"),
-    ),
-    note="Where it is more frequent than the correct, e > V, the share is larger: at V = .25 and half of the"
-    " prompts unsolvable, undivided, std and MaxRL in groups of 16 have .950, .918, .842 at e = .01, one half"
-    " at e = V, and .439, .466, .552 at e = .4. The rate from which on MaxRL is better is V itself.",
-    false=(
-        neighbour(
-            "more frequent too",
-            at=example(rate=".25", error="1.6", unsolvable=".5"),
-            lhs=partial(share_of_correct, scale="mean"),
-        ),
-    ),
 )
