@@ -137,9 +137,9 @@ def _verify_by_name(name: str, search_settings: SearchSettings) -> Report:
     return verify_one(THEOREMS[name], search_settings)
 
 
-def _cost(theorem: Theorem) -> tuple[bool, int]:
-    """Sort key that starts slow theorems first: limits, then what has many neighbours."""
-    return theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
+def _cost(theorem: Theorem) -> tuple[bool, bool, int]:
+    """Sort key that starts slow theorems first: costly instances, limits, then many false variants."""
+    return theorem.share < 1, theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
 
 
 def verify(

@@ -139,7 +139,7 @@ def gains(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) 
 
 def mean_objective_at(policy: Values, members: Values, rho: Values, form: str) -> Values:
     """MaxRL's objective where a form's run has trained Pass@1 .63."""
-    times = np.linspace(0, 200, 20001)
+    times = np.linspace(0, 200, 2001)
 
     def reached(q: Values, c: Values, weights: Values) -> float:
         run = trained_shares(q, c, weights, group_weighting(16, form), times)
