@@ -70,13 +70,13 @@ def penalised_rewards(base: Values, valid: Values, beta: Values, push: Values, a
 
 
 def advantages_of_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """Centred rewards of a group that holds each answer once, times the std of the pushes."""
+    """Centred rewards of a group with one sample per answer, times the std of the pushes."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return less_mean(rewards) * push.std(axis=-1, keepdims=True)
 
 
 def advantages_of_pushes(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """The inequality the other way round: cross-multiplied, nothing is divided by what may vanish."""
+    """Centred pushes times the std of the rewards: cross-multiplied, so that no small number divides."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return -less_mean(push) * rewards.std(axis=-1, keepdims=True)
 
