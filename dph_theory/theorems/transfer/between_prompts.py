@@ -13,7 +13,7 @@ import numpy as np
 from ...coverage import exact_pass_at_k
 from ...numeric.elementary import add_axes, expit, logit
 from ...references import Source
-from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, rates, uniform
+from ...verification.charts import chart, example, integers, log_uniform, rates, uniform
 from ...verification.statement import neighbour, theorem
 from .._linear_logits import Values, base, gradients, gram, kernel, linear, log_odds, policy, score_sum, times
 
@@ -62,38 +62,22 @@ FLOW = theorem(
 )
 
 
-def cosines(slopes: Values, logits: Values) -> Values:
-    couplings = kernel(slopes, base(slopes, logits))
-    lengths = np.sqrt(np.diagonal(couplings, 0, -2, -1))
-    return couplings[..., 0, 1:] / (lengths[..., :1] * lengths[..., 1:])
-
-
-def three(**more: Part) -> Chart:
-    """Three prompts' pass rates and the slopes of their log odds."""
-    return chart(rates=rates(3, low=1e-3, high=1e-2), slope=uniform(-1, 1, 3), **more)
-
-
 def pass_at_k_change(rates: Values, slope: Values, k: Values, eps: float) -> Values:
     moved = expit(logit(rates) + eps * slope)
     change = exact_pass_at_k(moved, add_axes(k, 1)) - exact_pass_at_k(rates, add_axes(k, 1))
     return change.mean(axis=-1) / eps
 
 
-def pass_at_k_weights(rates: Values, k: Values) -> Values:
-    """k V (1-V)^k."""
-    k = add_axes(k, 1)
-    return k * rates * (1 - rates) ** k
-
-
 def weighted_slope(rates: Values, slope: Values, k: Values) -> Values:
-    return (pass_at_k_weights(rates, k) * slope).mean(axis=-1)
+    k = add_axes(k, 1)
+    return (k * rates * (1 - rates) ** k * slope).mean(axis=-1)
 
 
 SLOPE = theorem(
     "The slope of mean Pass@k is that of the log odds, weighed by k V (1-V)^k",
     statement=r"\tfrac{d}{dt}\,\overline{\mathrm{pass@}k} = \tfrac1P \sum_j k V_j (1-V_j)^k\, \dot z_j",
     source=SOURCE,
-    on=three(k=integers(1, 64)),
+    on=chart(rates=rates(3, low=1e-3, high=1e-2), slope=uniform(-1, 1, 3), k=integers(1, 64)),
     tends=(pass_at_k_change, weighted_slope),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", k="4", rhs="-.020853"),),
     tolerance=1e-3,
@@ -105,15 +89,6 @@ SLOPE = theorem(
         ),
     ),
 )
-
-
-RIDGE = 0.2
-"""Added to a random kernel, so that three prompts differ."""
-
-
-def coupling(features: Values) -> Values:
-    """The kernel of three prompts of these gradients, each with something of its own."""
-    return gram(features) + RIDGE * np.eye(3)
 
 
 FEATURES = 12

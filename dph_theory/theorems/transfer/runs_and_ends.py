@@ -310,7 +310,7 @@ ENDS = theorem(
     ),
     note="retention.retained_shares finds all of them on this curve, beside the best strategy alone. Merits"
     " 1, .9, .9 and G = 8 rest at .5598, .2201, .2201 and at 1, 0, 0; .7783, .1109, .1109 is level and"
-    " unstable, the threshold of starts with two equal rivals. From equal shares the plain gradient need not"
+    " unstable. From equal shares the plain gradient need not"
     " lead to the mixture: merits 1, .954, .803, .728, .631, .586, .442, .41, .342 lead to the best alone,"
     " and with the natural gradient to a mixture.",
     false=(
