@@ -21,7 +21,6 @@ from .mdp import TabularMDP as TabularMDP
 from .restricted import critical_beta as critical_beta
 from .restricted import projection as projection
 from .stationary.groups import group_weight as group_weight
-from .stationary.normalised import normalised_policy as normalised_policy
 from .stationary.sequence import sequence_policy as sequence_policy
 from .stationary.token import token_policy as token_policy
 from .tokens import sequence_divergence as sequence_divergence

@@ -161,20 +161,6 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     return expit(logit(base_rate) + 1 / beta)
 
 
-def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
-    """Pass rate mu in (A1, 1) of the maximiser of E_q[v] - eta KL(a || q): mu^2 + (eta-1) mu = eta A1.
-
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
-    Source: ours, entries `forms_and_curvature`.
-    """
-    base_rate, eta = open_rate("base_rate", base_rate), positive("eta", eta)
-    require_common_shape(base_rate=base_rate, eta=eta)
-    # Of the two forms of the root, this one has terms of a single sign.
-    b = 1 - eta
-    root = np.sqrt(b**2 + 4 * base_rate * eta)
-    return np.where(b > 0, (b + root) / 2, 2 * base_rate * eta / (root - np.where(b > 0, 0 * b, b)))
-
-
 def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     """KL coefficient at which the tilted policy has pass rate mu: 1/(logit mu - logit A1).
 
@@ -305,11 +291,6 @@ def mean_pass_rate(base_rates: Scalars, beta: Scalars) -> Values:
     prompts = np.stack([rates, 1 - rates], axis=-1)
     policies = tilted(prompts, [True, False], add_axes(positive("beta", beta), 1))
     return pass_rate(policies, [True, False]).mean(axis=-1)
-
-
-def solvable_share(base_rates: Values) -> Values:
-    """Share of prompts with A1 > 0: the limit of the mean pass rate as beta -> 0."""
-    return masked(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 
 def beta_for_mean_pass_rate(base_rates: Scalars, mu: Scalars) -> Values:

@@ -46,7 +46,7 @@ class Warnings:
 
     @property
     def fallen(self) -> list[LeadTime]:
-        """Of the trainings whose coverage fell."""
+        """Leads of the trainings whose coverage fell."""
         return [lead for lead in self.leads if lead.coverage_step is not None]
 
     @property
@@ -134,18 +134,24 @@ class ExcessKLEstimate(NamedTuple):
     pass_rates: np.ndarray
 
     @property
-    def certificate(self) -> str:
-        """Sentence about the strategies that the excess KL proves retained, at the median solved prompt.
+    def certified(self) -> float:
+        """Share from which on the excess KL proves strategies retained, at the median solved prompt.
 
-        Two standard errors are added to the estimate, and none is taken to be below zero.
+        Two standard errors are added to each estimate, and none is taken to be below zero. The value 1, also
+        if no prompt is solved, certifies nothing.
         """
         solved = self.pass_rates > 0
-        if not solved.any():
-            return "No prompt is solved: the excess KL proves nothing of strategies."
         above = np.maximum(self.excess + 2 * self.standard_error, 0.0)[solved]
-        share = float(np.median(certified_share(above, self.pass_rates[solved])))
+        return float(np.median(certified_share(above, self.pass_rates[solved]))) if solved.any() else 1.0
+
+    @property
+    def certificate(self) -> str:
+        """Sentence about the strategies that the excess KL proves retained."""
+        number = int((self.pass_rates > 0).sum())
+        if not number:
+            return "No prompt is solved: the excess KL proves nothing of strategies."
         return (
-            f"On half of the {solved.sum()} solved prompts no strategy of share {share:.2g} is lost"
+            f"On half of the {number} solved prompts no strategy of share {self.certified:.2g} is lost"
             " (excess KL < -V log(1-s), two standard errors allowed)."
         )
 

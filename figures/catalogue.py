@@ -37,6 +37,7 @@ NAMES = (
     "bounds",
     "losing_a_strategy",
     "published",
+    "distance",
     "what_your_kl_does",
     "what_your_advantage_weighs",
 )  # In the order of the report.

@@ -16,7 +16,7 @@ RECORD = sources.FOLDER / "record.json"
 QUALIFIED = re.compile(r"[^\W\d][\w']*(?:\.[^\W\d][\w']*)+")
 """A name as Coq prints it where nothing is imported; those of bound variables have no dot."""
 OF_EXAMPLES = ("Kernel.Numbers.gives", "Kernel.Numbers.bounds", "Kernel.Numbers.the_limit")
-"""What examples are written with: that both sides of a proof are a number, and a limit as an equality."""
+"""Predicates of examples: both sides of a proof are a number, and a limit as an equality."""
 REALS, PRIMITIVES = (
     frozenset(f"{module}.{name}" for module, names in group.items() for name in names.split())
     for group in (ALLOWED["axioms"]["reals"], ALLOWED["axioms"]["primitives"])
@@ -46,7 +46,7 @@ class KernelExample:
 
 @dataclass(frozen=True)
 class Record:
-    """What Coq printed, by names in full; `paths` has them for the qualified names in print.
+    """Output of Coq, by names in full; `paths` has them for the qualified names in print.
 
     axioms: those below each theorem and example, or below several that were asked about together.
     """
@@ -97,7 +97,7 @@ class Record:
 
     @property
     def computing(self) -> list[str]:
-        """What examples and counterexamples rest on besides the classical reals."""
+        """Axioms that examples and counterexamples rest on besides the classical reals."""
         return self.not_allowed(self.axioms, computing=False)
 
     def write(self) -> None:
@@ -112,7 +112,7 @@ class Record:
 
 @cache
 def recorded() -> Record:
-    """The last compilation that was kept."""
+    """Return the last stored compilation."""
     stored = json.loads(RECORD.read_text(encoding="utf-8"))
     for kind in ("theorems", "definitions"):
         stored[kind] = {name: Printed(**printed) for name, printed in stored[kind].items()}

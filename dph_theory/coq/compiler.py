@@ -13,7 +13,7 @@ from . import sources
 
 INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot libcoq-interval"
 ALLOWED = tomllib.loads((sources.FOLDER / "allowed.toml").read_text(encoding="utf-8"))
-"""What a file may say, and what its theorems and examples may rest on, with reasons."""
+"""Commands that a file may use, and axioms that its theorems and examples may rest on, with reasons."""
 _COMMANDS = frozenset(ALLOWED["commands"]["plain"].split())
 _EXCEPTIONS = frozenset(sentence for group in ALLOWED["exceptions"] for sentence in group["sentences"])
 _SENTENCE = re.compile(r"^Chars (\d+) - (\d+) \[", re.M)
@@ -25,7 +25,7 @@ class CoqError(RuntimeError):
 
 
 def installed() -> bool:
-    """Whether Coq is on this machine."""
+    """Return True if Coq is on this machine."""
     return shutil.which("coqc") is not None
 
 
@@ -64,7 +64,7 @@ def compile_one(folder: Path, file: str) -> None:
 
 
 def run_coq(folder: Path, *arguments: str) -> str:
-    """What coqc prints in a folder of compiled files; CoqError with its own words if it fails."""
+    """Return the output of coqc in a folder of compiled files; CoqError with its own words if it fails."""
     command = ["coqc", "-q", "-w", "-ambiguous-paths", "-Q", ".", "Kernel", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 APPLIED = FOLDER / "applied.ltac2"
-"""What reads from the term of an example which theorems it applies."""
+"""Script that reads from the term of an example which theorems it applies."""
 _REQUIRED = re.compile(r"From Kernel Require Import ([\w\s]+)\.")
 
 

@@ -7,7 +7,6 @@ from .limits import locally_filtered as locally_filtered
 from .limits import token_forward_limit as token_forward_limit
 from .normalised import StationaryValidity as StationaryValidity
 from .normalised import normalised_pass_rate_at as normalised_pass_rate_at
-from .normalised import normalised_policy as normalised_policy
 from .normalised import normalised_validities as normalised_validities
 from .normalised import several_policies_below as several_policies_below
 from .response import best_response as best_response
@@ -15,7 +14,6 @@ from .sampled import best_beta as best_beta
 from .sampled import masked_policy as masked_policy
 from .sampled import policy_after_resets as policy_after_resets
 from .sampled import policy_at_temperature as policy_at_temperature
-from .sampled import rewarded_policy as rewarded_policy
 from .sampled import tempered as tempered
 from .sampled import truncated as truncated
 from .sequence import beta_at as beta_at

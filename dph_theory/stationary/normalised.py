@@ -4,21 +4,19 @@ V solves an equation that can have several roots; the start of a run decides whi
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars, open_rate, positive, probability
+from ..numeric.arrays import Scalars, open_rate, positive, probability
 from ..numeric.elementary import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
 from .response import require_smooth, slope
 from .sequence import pass_rate_drive
-from .token import PolicySolver, Tables, table_pass_rate, token_policy
 
 _GRID = 4001  # Points of the grid, even in logit V, on which sign changes are sought.
 _TREE_GRID = 129
@@ -166,59 +164,3 @@ def _rise(
         return strength * group_weight(group_size, mu, scale) - cost
 
     return rise
-
-
-def normalised_policy(
-    base: Tables,
-    valid: Array,
-    beta: float,
-    group_size: int,
-    scale: str = "std",
-    *,
-    solver: PolicySolver = token_policy,
-    divergence: FDivergence = REVERSE_KL,
-    start: float | None = None,
-    end: int | None = None,
-) -> list[np.ndarray]:
-    """Stationary policy of one prompt under std-normalised advantages: `solver` at beta/alpha_G(V).
-
-    V is the policy's own pass rate. Several V can solve this; the result is the nearest to `start` in the
-    direction in which V is driven.
-
-    Args:
-        base: Next-token tables without batch axes, one per position, shape (V, ..., V).
-        valid: 1 where an answer is correct, shape (V, ..., V).
-        beta: KL coefficient in units of reward, positive.
-        group_size: Answers per prompt G, at least 2.
-        scale: Divisor of the advantage, a key of `SCALES`.
-        solver: `token_policy` or `sequence_policy`; the latter also for a penalty that is corrected for the
-            KL of the tokens to come.
-        divergence: The penalty's divergence.
-        start: Pass rate before training, by default the base's.
-        end: The end symbol, if answers may be shorter than the tree.
-
-    Returns:
-        Next-token tables of the base's shapes.
-
-    Source: the correction, yao2026future; ours, entries `group_advantages`.
-    """
-    from scipy.optimize import brentq
-
-    solve = partial(solver, divergence=divergence, end=end)
-
-    def rise(log_odds: Values) -> Values:
-        """Difference between the pass rate at beta/alpha_G(V) and V."""
-        mu = expit(np.asarray(log_odds))
-        weight = group_weight(group_size, mu, scale)
-        return table_pass_rate(solve(base, valid, beta / weight), valid, end) - mu
-
-    mu = table_pass_rate(base, valid, end) if start is None else np.asarray(start)
-    if 0 < mu < 1:
-        aim = FARTHEST_LOGIT if rise(logit(mu)) > 0 else -FARTHEST_LOGIT
-        grid = _with_folds(rise, np.linspace(logit(mu), aim, _TREE_GRID))
-        change = np.flatnonzero(np.diff(np.sign(rise(grid))))
-        if change.size:
-            mu = expit(np.asarray(brentq(rise, grid[change[0]], grid[change[0] + 1], xtol=1e-13)))
-        else:
-            mu = expit(np.asarray(aim))
-    return solve(base, valid, beta / group_weight(group_size, mu, scale))

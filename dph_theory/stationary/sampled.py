@@ -26,9 +26,8 @@ from ..numeric.arrays import (
 )
 from ..numeric.elementary import Values, add_axes, normalised
 from ..support.errors import argument_error
-from ..tokens import joint
 from .sequence import sequence_policy
-from .token import PolicySolver, Tables, conditionals, next_token_tables, tree
+from .token import PolicySolver, Tables, next_token_tables
 
 
 def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
@@ -117,24 +116,6 @@ def policy_after_resets(
         base = [normalised(np.asarray(old) ** (1 - share) * new**share) for old, new in pairs]
         policy = solver(base, valid, beta, **options)
     return policy
-
-
-def rewarded_policy(
-    base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None
-) -> list[np.ndarray]:
-    """Maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
-
-    For correctness plus a format bonus, r = v + w f, there are four kinds of answers, each in the base's
-    proportions; if w > 1, an incorrect answer in format gains on a correct one out of format. Rewards have
-    one number per answer, (V, ..., V), an ended answer at its padded entry; other shapes as in
-    `sequence_policy`. Source: ours, entries `samplers`.
-    """
-    values = real("rewards", rewards)
-    setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
-    with np.errstate(divide="ignore"):
-        logits = np.log(joint(setting.base)) + values / add_axes(setting.beta, setting.length)
-    axes = tuple(range(-setting.length, 0))
-    return conditionals(np.exp(logits - logits.max(axis=axes, keepdims=True)), setting.length, setting.base)
 
 
 def masked_policy(

@@ -47,7 +47,7 @@ class Estimator:
         return (pi * self.on_samples(log_ratio(pi, ref))).sum(axis=-1)
 
     def loss_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_pi[grad k] with the samples held fixed: the gradient of k as a loss term."""
+        """E_pi[grad k] with fixed samples: the gradient of k as a loss term."""
         return expected_update(pi, self.slope(log_ratio(pi, ref)))
 
     def corrected_loss_gradient(self, pi: Values, ref: Values) -> Values:

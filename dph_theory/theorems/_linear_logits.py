@@ -41,7 +41,7 @@ def scores(slopes: Values, p: Values) -> Values:
 
 
 def gradients(slopes: Values, p: Values) -> Values:
-    """Of the log odds in the weights: the correct answer's features less the mean of the incorrect ones'."""
+    """The correct answer's features minus the mean of the incorrect ones: gradients of the log odds."""
     wrong = normalised(p[..., 1:])[..., None]
     return slopes[..., 0, :] - (wrong * slopes[..., 1:, :]).sum(axis=-2)
 
@@ -59,13 +59,6 @@ def kernel(slopes: Values, p: Values) -> Values:
 def score_sum(slopes: Values, p: Values, coefficient: Values) -> Values:
     """The sum over prompts of E[coefficient grad log pi], (..., features)."""
     return ((p * coefficient)[..., None] * scores(slopes, p)).sum(axis=(-3, -2))
-
-
-def with_couplings(couplings: Values) -> Values:
-    """The kernel of three prompts, ones in its diagonal, with the couplings (1,2), (1,3), (2,3)."""
-    kernels = np.broadcast_to(np.eye(3), (*couplings.shape[:-1], 3, 3)).copy()
-    kernels[..., [0, 0, 1], [1, 2, 2]] = kernels[..., [1, 2, 2], [0, 0, 1]] = couplings
-    return kernels
 
 
 def times(matrix: Values, vector: Values) -> Values:

@@ -42,7 +42,7 @@ def entropy(policy: Values) -> Values:
 
 
 def centred(policy: Values, values: Values) -> Values:
-    """The values less their mean under the policy, over the last axis."""
+    """The values minus their mean under the policy, over the last axis."""
     return values - (policy * values).sum(axis=-1, keepdims=True)
 
 

@@ -57,7 +57,7 @@ def verifier(first: Values, valid: Values) -> Values:
 
 
 def flat(answers: Values) -> Values:
-    """What belongs to answers, or to prefixes, along one last axis."""
+    """Values of answers, or of prefixes, along one last axis."""
     return answers.reshape(len(answers), -1)
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import softmax
 
-from ..numeric.arrays import Scalars, distribution, open_rate, positive, probability, real, scalar
+from ..numeric.arrays import distribution, positive, probability, real, scalar
 from ..numeric.elementary import Values
 from ..numeric.roots import rising_root
-from ..stationary.groups import SCALES, group_objective, group_weight, success_weights
+from ..stationary.groups import group_objective, group_weight
 from ..support.errors import argument_error
 
 _RARE = 1e-300
@@ -250,40 +250,3 @@ def _shared(policy: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray
         allowed = f"(prompts, strategies) = ({rho.shape[-1]}, {policy.shape[-1]})"
         raise argument_error("success", success.shape, allowed)
     return policy, success, rho
-
-
-def update_moments(group_size: int, pass_rate: Scalars, scale: str = "std") -> tuple[Values, Values]:
-    """Mean and variance of a group's update of a prompt's log odds, (1/G) sum_i A_i (v_i - V); by all counts.
-
-    The mean is alpha_G(V) V (1-V). Over its square the second moment is about 1/(G V) where successes are
-    rare, whatever advantages are divided by: a division adds no relative noise to such a prompt, and decides
-    how much of the noise of all prompts is of the rare. Shapes and errors as in `stationary.group_weight`.
-
-    >>> moments = [update_moments(8, 0.05, form) for form in ("none", "std", "mean")]
-    >>> [round(float(variance / mean**2), 3) for mean, variance in moments]
-    [2.167, 2.012, 1.983]
-    """
-    mean = group_weight(group_size, pass_rate, scale) * np.multiply(pass_rate, np.subtract(1, pass_rate))
-    correct = np.arange(1, group_size)
-    updates = correct * (group_size - correct) / group_size**2 / SCALES[scale](correct, group_size)
-    chances = success_weights(group_size, probability("pass_rate", pass_rate))[..., 1:-1]
-    return mean, (chances * updates**2).sum(axis=-1) - mean**2
-
-
-def useful_share(
-    pass_rate: Scalars, error_rate: Scalars, weighting: Weighting, *, unsolvable: Scalars = 0.5
-) -> Values:
-    """The share of the drive that goes to correct answers, where a verifier errs on the same answers always.
-
-    Prompts of pass rate V, and a share `unsolvable` of others, on which nothing is correct and an answer of
-    probability e passes; each drives its log odds by alpha(V) V (1-V). Where alpha falls, the share is
-    smaller than the undivided advantage's for e < V and larger for e > V. ValueError for rates not in (0, 1).
-
-    >>> forms = [group_weighting(16, form) for form in ("none", "std", "mean")]
-    >>> [[round(float(useful_share(0.25, e, form)), 3) for form in forms] for e in (0.01, 0.4)]
-    [[0.95, 0.918, 0.842], [0.439, 0.466, 0.552]]
-    """
-    part = probability("unsolvable", unsolvable)
-    rates = open_rate("pass_rate", pass_rate), open_rate("error_rate", error_rate)
-    useful, useless = (weighting.weight(v) * v * (1 - v) for v in rates)
-    return np.asarray((1 - part) * useful / ((1 - part) * useful + part * useless))

@@ -20,10 +20,6 @@ Instance = Mapping[str, np.ndarray]
 """Named arrays, each with one leading batch axis."""
 
 
-class OutsideDomainError(ValueError):
-    """An instance outside the statement's domain, such as one that was rounded out of it."""
-
-
 @dataclass(frozen=True)
 class Part:
     """One named part of an instance: cube (batch, dimension) -> values (batch, ...), and its rounding."""
@@ -42,8 +38,6 @@ class Chart:
 
     parts: Mapping[str, Part]
     derive: Callable[..., Mapping[str, Any]] | None = None
-    domain: Callable[..., Any] | None = None
-    """Takes parts by name and says where they are certain to be in the statement's domain."""
 
     @property
     def dimension(self) -> int:
@@ -59,14 +53,7 @@ class Chart:
         return instance
 
     def completed(self, instance: Instance) -> Mapping[str, Any]:
-        """The instance with the parts derived from it.
-
-        Raises OutsideDomainError where the chart names a domain that the instance is not certain to be in.
-        """
-        if self.domain is not None:
-            inside = self.domain(**{name: instance[name] for name in signature(self.domain).parameters})
-            if not np.all(inside):
-                raise OutsideDomainError(f"not every instance has {self.domain.__name__}")
+        """The instance with the parts derived from it."""
         if self.derive is None:
             return instance
         return {
@@ -77,10 +64,6 @@ class Chart:
     def deriving(self, derive: Callable[..., Mapping[str, Any]]) -> "Chart":
         """Chart with derived parts."""
         return replace(self, derive=derive)
-
-    def within(self, domain: Callable[..., Any]) -> "Chart":
-        """Chart with the domain that its rounded instances may leave."""
-        return replace(self, domain=domain)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:
         """The nearest instances whose numbers have about that many digits, as exact fractions."""
@@ -99,7 +82,7 @@ def as_floats(instance: Instance) -> Instance:
 
 @dataclass(frozen=True)
 class Example:
-    """A kept instance, and the values of a statement's two sides there, where they are known."""
+    """A stored instance, and the values of a statement's two sides there, where they are known."""
 
     parts: Instance
     lhs: np.ndarray | None = None

@@ -52,7 +52,7 @@ def verify(
 ) -> None:
     """Check every theorem of the registry, or those NAMEd: by name, subject, paper or place ("Theorem 1").
 
-    Exits 0 if every status is the expected one, every kept value is given and every false variant
+    Exits 0 if every status is the expected one, every stored value is given and every false variant
     was refuted, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)

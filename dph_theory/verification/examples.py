@@ -44,7 +44,7 @@ def cannot_fail(theorem: Theorem) -> list[str]:
 
 
 def wrong_values(theorem: Theorem) -> list[str]:
-    """What an example is said to give and does not: to a unit of the last digit written, or the tolerance."""
+    """Stored values that an example does not give: to a unit of the last digit written, or the tolerance."""
     last = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
     wrong = []
     for number, example in enumerate(theorem.examples, 1):

@@ -17,7 +17,7 @@ MEANINGS = {
     "that looks for a violation",
     Verdict.REFUTED: "false: a counterexample is kept with it",
 }
-"""What each status says that was checked."""
+"""The check that each status stands for."""
 _RELATIONS = {
     Relation.EQUAL: "both sides are equal",
     Relation.AT_MOST: "the left side is at most the other",
@@ -88,7 +88,6 @@ def _section(theorem: Theorem) -> str:
         f"- Expected status: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
         *_in_kernel(theorem),
-        *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
         "- False variants, each refuted at a kept instance:",
         *(f"    - {escaped(false.name)}" for false in theorem.false_neighbours),
@@ -98,7 +97,7 @@ def _section(theorem: Theorem) -> str:
 
 
 def _checked(theorem: Theorem) -> str:
-    """What both sides are compared in."""
+    """Instances at which both sides are compared."""
     count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
@@ -107,7 +106,9 @@ def papers() -> str:
     """The claims of every paper with an entry, a table a paper: place, claim, entry, status, figure."""
     parts = [
         "Places such as Theorem 3.1d or Eq. 8 are taken from two independent public summaries of each paper, "
-        "not from the papers. Every name in the tables selects entries: `dph verify Dymetman`, "
+        "not from the papers. The order a to d of the parts of Theorem 3.1, and that Eq. 10 is the "
+        "decomposition of log p\\_beta, are our reading of them: the abstract confirms the claims, not the "
+        "numbers. Every name in the tables selects entries: `dph verify Dymetman`, "
         '`dph verify 2605.02375`, `dph verify "Theorem 3.1"` (its parts a to d are the limits pointwise, in '
         "total variation, in forward and in reverse KL), `dph verify Li`, `dph verify 2509.07430`, "
         '`dph verify "Theorem 1"`.\n'
@@ -134,7 +135,7 @@ def papers() -> str:
 
 
 def in_kernel() -> str:
-    """What Coq proves, and what its examples rest on."""
+    """A table of the entries that Coq proves, and the axioms below its examples."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]
     refuted = [f"`{theorem.name}`" for theorem in named if theorem.false]
     rows = {

@@ -30,7 +30,7 @@ class SearchSettings:
             raise argument_error("seed", self.seed, "at least 0")
 
     def part(self, share: float) -> "SearchSettings":
-        """Those that try this share of the instances, at random and by the optimiser; but never few."""
+        """Settings that try this share of the instances, at random and by the optimiser; but never few."""
         few = min(self.instances, FEWEST)
         fewer = {
             "instances": max(few, ceil(share * self.instances)),
@@ -50,7 +50,7 @@ def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = F
 
 @dataclass(frozen=True)
 class NeighbourReport:
-    """True if a false variant failed at its kept instance."""
+    """True if a false variant failed at its stored instance."""
 
     name: str
     refuted: bool
@@ -58,7 +58,7 @@ class NeighbourReport:
 
 @dataclass(frozen=True)
 class Report:
-    """What verification found about one theorem.
+    """The findings of a verification about one theorem.
 
     `instances` were tried in floats, and `worst` is the largest gap by which one missed the statement, with
     the `witness` of a violation; `unexpected` is all that is not as expected, in words.
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def as_expected(self) -> bool:
-        """True if nothing is unexpected: the status, the kept values, every false variant, Coq."""
+        """True if nothing is unexpected: the status, the stored values, every false variant, Coq."""
         return self.verdict == self.expected and not self.unexpected
 
     @property

@@ -1,22 +1,28 @@
 """Verification of the registry: each statement and its false variants, over processes."""
 
+import os
 import re
 import time
+import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
-from importlib.util import find_spec
+from math import inf
 from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import SUBJECTS, THEOREMS
 from . import examples
 from .charts import as_floats
-from .reports import NeighbourReport, Report, SearchSettings
-from .search import SearchOutcome, plain, search
+from .reports import FEWEST, NeighbourReport, Report, SearchSettings
+from .search import SearchOutcome, plain, sample, search
 from .statement import Relation, Theorem, Verdict
 from .ties import untied
 
@@ -45,7 +51,7 @@ def _groups(theorem: Theorem) -> tuple[str, ...]:
 
 
 def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
-    """What may be meant: near names, entries with its words in title or source, or places with entries."""
+    """Proposals for an unknown name: near ones, entries with its words in title or source, or places."""
     groups = {group: theorem.name for theorem in theorems for group in _groups(theorem)}
     groups |= {key: key for key in {theorem.source.key for theorem in theorems}}
     texts = {theorem.name: f"{theorem.title} {theorem.source}".lower() for theorem in theorems}
@@ -66,17 +72,41 @@ def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
     return f"an entry, a subject, a paper, or a place in one: {', '.join(placed)}"
 
 
-def available(theorem: Theorem) -> bool:
-    """True if this machine has the optional package that the theorem needs, if it needs one."""
-    return theorem.needs is None or find_spec(theorem.needs) is not None
-
-
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
-    """Search, the kept values, the false variants, and what Coq says.
+    """Search, check the stored values and the false variants, and ask Coq's record.
 
-    A false claim has to fail at its counterexample; nothing is searched for.
+    A false claim has to fail at its counterexample; nothing is searched for. Where a side raises an error at
+    an instance, such as one outside the domain of a function that it calls, the entry is FAILED.
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.name}".encode())
+    try:
+        return _verified(theorem, search_settings, start, seed)
+    except Exception as error:
+        witness, reason = _without_value(theorem, error, seed)
+        names = tuple(NeighbourReport(false.name, False) for false in theorem.false_neighbours)
+        return Report(
+            *(theorem.name, str(theorem.expected), str(Verdict.FAILED), 0, inf),
+            *(names, (reason,), time.perf_counter() - start, witness),
+        )
+
+
+def _without_value(theorem: Theorem, error: Exception, seed: int) -> tuple[dict[str, Any] | None, str]:
+    """One instance at which a side raises an error, if few random ones have such, and the error in words."""
+    witness = None
+    for point in sample(theorem.instances, FEWEST, np.random.default_rng(seed)):
+        instance = theorem.instances(point[None])
+        try:
+            theorem.violation(instance)
+        except Exception as single:
+            error, witness = single, plain(instance)
+            break
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if f"{os.sep}theorems{os.sep}" in frame.filename] or frames
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}, in {ours[-1].name}"
+    return witness, f"a side has no value at an instance: {type(error).__name__}: {error} ({place})"
+
+
+def _verified(theorem: Theorem, search_settings: SearchSettings, start: float, seed: int) -> Report:
     reasons_untied = untied(theorem)
     unexpected = examples.wrong_values(theorem) + examples.cannot_fail(theorem) + reasons_untied
     if theorem.false:
@@ -103,28 +133,13 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     )
 
 
-def _verify_by_name(names: tuple[str, ...], search_settings: SearchSettings) -> list[Report]:
-    """The reports of the theorems of one job."""
-    reports = []
-    for name in names:
-        try:
-            reports.append(verify_one(THEOREMS[name], search_settings))
-        except Exception as error:
-            error.add_note(f"while checking {name}")
-            raise
-    return reports
+def _verify_by_name(name: str, search_settings: SearchSettings) -> Report:
+    return verify_one(THEOREMS[name], search_settings)
 
 
-def _jobs(chosen: Sequence[Theorem]) -> list[tuple[str, ...]]:
-    """One theorem a job, the costly first; those that load a package share one, so that it is loaded once."""
-    loading = {t.needs: tuple(o.name for o in chosen if o.needs == t.needs) for t in chosen if t.needs}
-    light = sorted((t for t in chosen if not t.needs), key=_cost, reverse=True)
-    return [*loading.values(), *((theorem.name,) for theorem in light)]
-
-
-def _cost(theorem: Theorem) -> tuple[bool, int]:
-    """What takes long is to begin first: limits, then what has many neighbours."""
-    return theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
+def _cost(theorem: Theorem) -> tuple[bool, bool, int]:
+    """Sort key that starts slow theorems first: costly instances, limits, then many false variants."""
+    return theorem.share < 1, theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
 
 
 def verify(
@@ -137,20 +152,18 @@ def verify(
 ) -> list[Report]:
     """Verify theorems in parallel, the costly first, and return the reports in the order asked for.
 
-    Those that need what is not installed are left out. `on_report` is called as each ends. An interruption
-    ends the workers and is passed on.
+    `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    chosen = [theorem for theorem in theorems if available(theorem)]
     reports: dict[str, Report] = {}
-    job, jobs = partial(_verify_by_name, search_settings=search_settings), _jobs(chosen)
+    job = partial(_verify_by_name, search_settings=search_settings)
+    jobs = [theorem.name for theorem in sorted(theorems, key=_cost, reverse=True)]
     # A single job is done here: to start a process takes longer than most theorems do.
     done = (
         run_jobs(job, jobs, workers=workers, one_torch_thread=True, context=context)
         if len(jobs) > 1
-        else ((names, job(names)) for names in jobs)
+        else ((name, job(name)) for name in jobs)
     )
-    for _, job_reports in done:
-        for report in job_reports:
-            reports[report.theorem] = report
-            on_report(report)
-    return [reports[theorem.name] for theorem in chosen]
+    for name, report in done:
+        reports[name] = report
+        on_report(report)
+    return [reports[theorem.name] for theorem in theorems]

@@ -1,4 +1,4 @@
-"""The search for a violation: random instances, some in the corners, an optimiser, the kept instances."""
+"""The search for a violation: random instances, some in the corners, an optimiser, the stored instances."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class _Search:
         return self.worst > self.theorem.tolerance
 
     def _is_worst(self, batch: Instance, violation: np.ndarray) -> bool:
-        """Count a batch; whether it has the worst instance so far, which is kept."""
+        """Count a batch; whether it has the worst instance so far, which is stored."""
         self.count += len(violation)
         if not violation.max() > self.worst:
             return False
@@ -84,7 +84,7 @@ class _Search:
         return -np.clip(violation, -_CEILING, _CEILING)
 
     def examples(self) -> None:
-        """Try the kept instances."""
+        """Try the stored instances."""
         for example in self.theorem.examples:
             batch = as_floats(example.parts)
             self._is_worst(batch, self.theorem.violation(batch))
@@ -124,7 +124,7 @@ class _Search:
 
 
 def search(theorem: Theorem, search_settings: SearchSettings, seed: int) -> SearchOutcome:
-    """Look for a violation: at random, where that finds none with an optimiser, and at the kept instances."""
+    """Look for a violation: at random, else with an optimiser, and at the stored instances."""
     attack, rng = _Search(theorem), np.random.default_rng(seed)
     search_settings = search_settings.part(theorem.share)
     attack.random(search_settings.instances, rng)

@@ -17,16 +17,17 @@ Side = Callable[..., Any]
 
 
 class Verdict(StrEnum):
-    """What is known of a statement.
+    """The status of a statement.
 
     PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
     instances, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
-    violation, with its witness.
+    violation, with its witness. FAILED: a side has no value at an instance, so nothing is known.
     """
 
     PROVED = "PROVED"
     CHECKED = "CHECKED"
     REFUTED = "REFUTED"
+    FAILED = "FAILED"
 
 
 OWN = "our own"
@@ -44,7 +45,7 @@ class Relation(StrEnum):
 class FalseNeighbour:
     """A statement next to a theorem that is false: the theorem with some fields changed.
 
-    `witness` is the kept instance at which it fails; None where it fails at an example of the theorem.
+    `witness` is the stored instance at which it fails; None where it fails at an example of the theorem.
     """
 
     name: str
@@ -81,8 +82,8 @@ class Theorem:
     `coq` names the theorem in Coq that is the statement (or several, for its components), or
     that part of it which `part` says; `explained` gives the lines that `dph verify` prints instead of the
     table where few entries are named; `floor` is the scale below which a gap counts as absolute rather than
-    relative; `needs` an optional package without which nothing can be checked; `share` is the part of the
-    instances asked for that a search tries, below one where an instance costs a solver of its own.
+    relative; `share` is the part of the instances asked for that a search tries, below one where an instance
+    costs a solver of its own.
     """
 
     title: str
@@ -102,7 +103,6 @@ class Theorem:
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
     explained: Callable[[], Sequence[str]] | None = None
-    needs: str | None = None
     share: float = 1.0
     name: str = ""
 
@@ -120,7 +120,7 @@ class Theorem:
 
     @property
     def expected(self) -> Verdict:
-        """REFUTED for a claim kept as false, PROVED for a whole theorem of the kernel, else CHECKED."""
+        """REFUTED for a claim listed as false, PROVED for a whole theorem of the kernel, else CHECKED."""
         if self.false:
             return Verdict.REFUTED
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
@@ -178,7 +178,7 @@ def _entry(
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
     `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s. Of an
-    example, which several entries may share, the parts of the chart are kept.
+    example, which several entries may share, the chart's parts remain.
     Raises ValueError where not one of the three relations is given, for an entry without a neighbour, and for
     a refuted one without its counterexample.
     """

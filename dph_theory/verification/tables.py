@@ -1,7 +1,6 @@
 """The tables and lines that `dph verify` prints: by paper, remarks, the counts."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import groupby
 from textwrap import wrap
 
@@ -16,7 +15,12 @@ from .charts import as_floats
 from .reports import Report
 from .statement import Relation, Theorem, Verdict
 
-_STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
+_STYLE = {
+    Verdict.PROVED: "bold green",
+    Verdict.CHECKED: "green",
+    Verdict.REFUTED: "yellow",
+    Verdict.FAILED: "red",
+}
 STATED, _FEW = 4, 4
 """So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
 _HEADERS = ("theorem", "status", "instances", "false variants rejected", "seconds")
@@ -38,7 +42,7 @@ def listing(theorems: Sequence[Theorem]) -> str:
 def print_reports(
     console: Console, theorems: list[Theorem], reports: list[Report], *, compiled: bool = False
 ) -> None:
-    """What was found: the table, refuted claims, what was unexpected, and the counts as the last line.
+    """Print the findings: the table, refuted claims, what was unexpected, and the counts as the last line.
 
     `compiled` says that Coq has compiled the proofs in this run; otherwise PROVED rests on the record.
     """
@@ -59,17 +63,20 @@ def print_reports(
     for report in reports:
         if report.verdict == Verdict.REFUTED:
             console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)
-            console.print(f"  witness: {report.witness}")
         for words in report.unexpected:
             console.print(f"[red]{report.theorem}:[/] {escape(words)}", highlight=False)
+        if report.verdict in (Verdict.REFUTED, Verdict.FAILED):
+            console.print(f"  witness: {report.witness}")
     if len(theorems) <= STATED:
+        failed = {report.theorem for report in reports if report.verdict == Verdict.FAILED}
         for theorem in theorems:
-            console.print("\n".join(stated(theorem)), markup=False, highlight=False)
+            if theorem.name not in failed:
+                console.print("\n".join(stated(theorem)), markup=False, highlight=False)
     console.print(_last_line(theorems, reports, compiled=compiled))
 
 
 def stated(theorem: Theorem) -> list[str]:
-    """What a theorem states, of which instances, and its two sides at its first example."""
+    """Lines with the statement of a theorem, of which instances, and its two sides at its first example."""
     lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
     lines.append(f"  checked on random and adversarial instances of {', '.join(theorem.instances.parts)}")
     if theorem.examples:
@@ -112,8 +119,4 @@ def _last_line(theorems: list[Theorem], reports: list[Report], *, compiled: bool
         f"{sum(report.fallen for report in reports)} of {neighbours} false variants rejected",
         f"{sum(report.instances for report in reports):,} instances",
     ]
-    if len(theorems) > len(reports):
-        needed = sorted({t.needs for t in theorems if t.needs and find_spec(t.needs) is None})
-        left = len(theorems) - len(reports)
-        parts.append(f"{left} left out, they need {', '.join(needed)} (pip install -e '.\\[toy]')")
     return "; ".join(parts)

@@ -55,7 +55,7 @@ def untied(theorem: Theorem, record: Record | None = None) -> list[str]:
 
 
 def _other_digits(theorem: Theorem, kernel_examples: list[KernelExample]) -> list[str]:
-    """Where the digits of an entry's first example are not those of the kernel's examples."""
+    """Differences between the digits of an entry's first example are not those of the kernel's examples."""
     sides = [side for side in (theorem.examples[0].lhs, theorem.examples[0].rhs) if side is not None]
     if len(sides) != 2:
         return [f"the first example keeps no values, and the kernel's {kernel_examples[0].name} does"]

@@ -3,10 +3,12 @@
 Pass@k of each method minus the base's, as public summaries report the tables of arXiv:2509.07430 (the paper
 was not read), in points. Bars: 95% intervals from the number of questions alone, 1,534 (BIRD), 1,034 (Spider)
 and 30 (AIME24), the two models taken as independent. The same questions answered by both would make them
-narrower; seeds of training, of which nothing is reported, wider.
+narrower; seeds of training, of which nothing is reported, wider. The table has beside each difference
+the signs of the same one in two studies of the built-in SQL task, `dph demo` and `dph experiment sql`.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from dph_theory.support.table import Table
 from ..frames import NUMBERS, Records
 from ..style import Sheet, look, rows
 
+NEEDS = ("demo", "sql")
 Z = 1.96
 """Half a 95% interval in standard errors."""
 
@@ -26,14 +29,43 @@ def difference(method: float, reference: float, questions: int) -> tuple[float, 
     return method - reference, 100 * Z * float(np.sqrt((shares * (1 - shares)).sum() / questions))
 
 
+def own_runs(records: Records) -> list[Mapping[str, Any]]:
+    """Values over seeds by method and measure, of both studies of the built-in SQL task."""
+    demo, long = records.results("demo")["methods"], records.results("sql")
+    shown = [f"Pass@{k}" for k in records.record("sql")["config"]["shown"]]
+    ends = [("base", long["base"]), *((run["label"], run["course"][-1]) for run in long["runs"])]
+    values: dict[str, dict[str, list[float]]] = {}
+    for label, end in ends:
+        for measure, value in zip(shown, end["held_out"]["pass_at"], strict=True):
+            values.setdefault(label, {}).setdefault(measure, []).append(value)
+    return [{name: {m: cell["values"] for m, cell in row.items()} for name, row in demo.items()}, values]
+
+
+def own_signs(studies: list[Mapping[str, Any]], measure: str, pair: tuple[str, str]) -> str:
+    """The sign of a difference in each study, over all pairs of seeds; "mixed" if they differ."""
+    words = []
+    for methods in studies:
+        first, second = (methods.get(name, {}).get(measure, []) for name in pair)
+        signs = {int(np.sign(x - y)) for x in first for y in second}
+        words.append(
+            "mixed" if len(signs) > 1 else {1: "+", -1: "-", 0: "0"}[signs.pop()] if signs else "no runs"
+        )
+    return ", ".join(dict.fromkeys(words)) if set(words) == {"no runs"} else ", ".join(words)
+
+
 def numbers(records: Records) -> dict[str, Any]:
-    """By table and method: the difference to the base and half of its interval; and DPH against GRPO."""
+    """By table and pair of methods: the difference, half of its interval, and our own sign."""
     stored = json.loads((NUMBERS / "published.json").read_text(encoding="utf-8"))
-    differences: dict[str, Any] = {}
+    ours, differences = own_runs(records), dict[str, Any]()
     for row in (row for row in stored["tables"] if row["questions"]):
         values = {m: p for m, p in zip(stored["methods"], row["percent"], strict=True) if p is not None}
         against = {
-            f"{m} - {other}": difference(values[m], values[other], row["questions"])
+            f"{m} - {other}": (
+                *difference(values[m], values[other], row["questions"]),
+                own_signs(
+                    ours if "BIRD" in row["name"] else [{}], row["name"].partition(", ")[2], (m, other)
+                ),
+            )
             for other in ("base", "GRPO")
             for m in values
             if m not in ("base", other)
@@ -50,7 +82,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         shown = [
             (key.partition(" - ")[0], cell) for key, cell in numbers[name].items() if key.endswith("base")
         ]
-        for number, (method, (value, half)) in enumerate(shown):
+        for number, (method, (value, half, _)) in enumerate(shown):
             y = place + 0.12 * (number - (len(shown) - 1) / 2)
             style = {k: v for k, v in look(method).items() if k in ("color", "marker")}
             axes.errorbar(value, y, xerr=half, capsize=2, linestyle="", label=method, **style)
@@ -61,20 +93,20 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Every difference, its interval, and whether that excludes zero."""
+    """Every difference, its interval, whether that excludes zero, and our own sign."""
     cells = [
-        (name, pair, f"{value:+.1f}", f"{half:.1f}", "yes" if abs(value) > half else "no")
+        (name, pair, f"{value:+.1f}", f"{half:.1f}", "yes" if abs(value) > half else "no", own)
         for name, pairs in numbers.items()
-        for pair, (value, half) in pairs.items()
+        for pair, (value, half, own) in pairs.items()
     ]
-    return Table.from_rows(("table", "difference", "points", "+-", "beyond noise"), cells)
+    return Table.from_rows(("table", "difference", "points", "+-", "beyond noise", "ours (demo, sql)"), cells)
 
 
 def claim(numbers: dict[str, Any]) -> bool:
     """Spider: every method falls below the base; BIRD Pass@16: GRPO does; AIME24: nothing is beyond noise."""
 
     def beyond(name: str, pair: str) -> bool:
-        value, half = numbers[name][pair]
+        value, half, _ = numbers[name][pair]
         return bool(abs(value) > half)
 
     spider = all(

@@ -44,13 +44,17 @@ class CollapseMeter(TrainerCallback):
     is underestimated by about 1/(2n). Every `every`-th generated batch is measured, at one forward pass under
     the policy and one under the reference. Neither weights nor random numbers are touched.
 
+    `collapse/certified_share` is the share of a prompt's correct answers from which on the excess KL proves
+    that no strategy is lost, at the median solved prompt and with two standard errors allowed; 1 proves
+    nothing.
+
     With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for `dph
     predict --step`, unless all its advantages are zero; without base rates only this is logged.
     `collapse/by_luck` is the excess that sampling noise alone brings a run without a KL, for a prompt with
     RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`): a mean over seeds, for
     advantages that are not std-normalised; at most one correct answer is lost for good, V log RIGHT. An
     excess several times as large over many steps is more than noise; a smaller one is no evidence. Source:
-    ours, entries `frontier`, `sampling_noise`.
+    ours, entries `frontier`, `losing_a_strategy`, `sampling_noise`.
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class CollapseMeter(TrainerCallback):
             means = {
                 "excess_kl": excess,
                 "excess_kl_se": estimate.mean_standard_error,
+                "certified_share": estimate.certified,
                 "pass_rate": groups[..., 0].mean().item(),
                 "kl": kl,
                 "cost": kl - excess,

@@ -10,11 +10,13 @@ from transformers import TrainerCallback
 
 from dph_theory.support.progress import NotedProgress
 
+CERTIFIED = "collapse/certified_share"
 _WORDS = {
     "reward": "reward",
     "loss": "loss",
     "collapse/excess_kl": "excess KL",
     "collapse/by_luck": "by sampling noise",
+    CERTIFIED: "no strategy lost from share",
 }
 EQUAL_REWARDS = "frac_reward_zero_std"  # TRL's share of groups whose rewards are all equal.
 

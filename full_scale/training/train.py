@@ -30,7 +30,7 @@ from .arguments import arguments, check_sets, few_prompts
 from .card import write_card
 from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, VerifierReward
-from .metrics import EQUAL_REWARDS, StepReport
+from .metrics import CERTIFIED, EQUAL_REWARDS, StepReport
 from .online import OnlineConfig, OnlineTrainer
 from .resume import export, has_weights, last_checkpoint
 from .trained_run import TrainingRecord
@@ -160,11 +160,24 @@ def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
             sentences.append(f"{method}: {what} {first:.4g} over the first {logs}, {last:.4g} over the last.")
         elif values:
             sentences.append(f"{method}: {what} {first:.4g}, measured once.")
+    certified = [entry[CERTIFIED] for entry in log if entry.get(CERTIFIED) is not None]
+    if certified:
+        sentences.append(f"{method}: {_certificate(certified[-1])}.")
     equal = [entry[EQUAL_REWARDS] for entry in log if entry.get(EQUAL_REWARDS) is not None]
     if equal and args.baseline == "mean" and args.online == "none":
         share = sum(equal) / len(equal)
         sentences.append(f"{method}: {share:.0%} of the groups had equal rewards, and no gradient from them.")
     return sentences
+
+
+def _certificate(share: float) -> str:
+    """Clause on the strategies that the last logged excess KL proves retained; `share` as in the log."""
+    if round(share, 2) >= 1:
+        return "the last excess KL proves of no strategy that it is retained"
+    return (
+        f"on half of the solved prompts of the last log no strategy of share {share:.2g} or more is lost "
+        "(excess KL < -V log(1-s), two standard errors allowed)"
+    )
 
 
 def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:

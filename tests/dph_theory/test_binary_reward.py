@@ -62,14 +62,6 @@ def test_prompts_that_are_never_or_always_solved_stay_so():
     beta = binary_reward.beta_for_mean_pass_rate([0.0, 1.0, 0.2, 0.4], 0.6)
     assert (1 + binary_reward.mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
     assert binary_reward.mean_pass_rate([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
-    assert binary_reward.solvable_share(np.array([0.0, 1.0, 0.2, 0.4])) == 0.75
-
-
-@pytest.mark.parametrize("eta", [0.01, 0.5, 1.0, 30.0])
-def test_forward_kl_balances_the_reward(eta):
-    mu = binary_reward.mu_by_forward_kl(0.2, eta)
-    # The slope of mu + eta (A1 log mu + A0 log(1-mu)).
-    assert 1 + eta * (0.2 / mu - 0.8 / (1 - mu)) == pytest.approx(0, abs=1e-12)
 
 
 @given(

@@ -20,13 +20,7 @@ import torch
 import dph_theory
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, finite_training, losses, meter, stationary
 from dph_theory.audit import audit, audit_advantage, audit_metric
-from dph_theory.binary_reward import (
-    beta_for_mean_pass_rate,
-    log_partition,
-    mean_pass_rate,
-    mu_by_forward_kl,
-    with_pass_rate,
-)
+from dph_theory.binary_reward import beta_for_mean_pass_rate, log_partition, mean_pass_rate, with_pass_rate
 from dph_theory.coverage import expected_distinct_valid
 from dph_theory.finite_training.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
 from dph_theory.improvement import pass_at_k_guarantee, pinsker_constant, stated_bound, stored_answers_needed
@@ -96,7 +90,6 @@ CALLS = [
     (dph_theory.pass_at_k, {"n": 10, "c": 3, "k": 4}),
     (dph_theory.exact_pass_at_k, {"p": 0.3, "k": 4}),
     (expected_distinct_valid, {"q": POLICY, "valid": VALID, "k": 4}),
-    (mu_by_forward_kl, {"base_rate": 0.25, "eta": 0.5}),
     (dph_theory.alpha_divergence, {"alpha": 0.5}),
     (dph_theory.rehearsal_guarantee, {"kl": 0.5, "reference_return": 0.9}),
     (FORWARD_KL, {"pi": POLICY, "ref": BASE}),
@@ -138,7 +131,6 @@ CALLS = [
     (stationary.truncated, {"tables": TREE, "top_p": 0.9, "top_k": 1, "min_p": 0.1}),
     (stationary.policy_at_temperature, IN_TREE | {"beta": 0.5, "temperature": 0.7}),
     (stationary.policy_after_resets, IN_TREE | {"beta": 0.5, "rounds": 2, "mixup": 0.5}),
-    (stationary.rewarded_policy, {"base": TREE, "rewards": [[1.0, 0.5], [1.5, 0.0]], "beta": 0.5}),
     (stationary.masked_policy, {"base": BASE, "valid": VALID, "finished": [1, 1, 0], "beta": 0.5}),
     (stationary.best_beta, {"base_rate": 0.2, "hacks": 0.01, "false_positive": 0.05, "false_negative": 0.1}),
     (finite_training.largest_stable_step, {"base": BASE, "valid": VALID, "beta": 0.5, "stale": 4}),
@@ -172,8 +164,6 @@ CALLS = [
     (partial(retention.strategy_drive, **DIVIDED), SHARED | {"policy": [0.2, 0.8]}),
     (partial(retention.trained_shares, **DIVIDED), SHARED | {"base": [0.2, 0.8], "times": [0.0, 1.0]}),
     (partial(retention.retained_shares, **DIVIDED), {"merits": [1, 0.95, 0.9]}),
-    (retention.update_moments, {"group_size": 8, "pass_rate": 0.3, "scale": "mean"}),
-    (partial(retention.useful_share, **DIVIDED), {"pass_rate": 0.3, "error_rate": 0.1, "unsolvable": 0.5}),
     (audit, {"loss": lambda log_pi, log_ref: (log_pi - log_ref).mean(), "samples": "policy"}),
     (audit_advantage, {"advantage": lambda r: r - r.mean(-1, keepdims=True), "group_size": 4}),
     (audit_metric, {"metric": lambda n, c, k: c / n}),
@@ -276,7 +266,6 @@ REFUSED = [
     (dph_theory.pass_rate, {"policy": [0.5, 0.6, 0.1]}, "policy sums to 1.2"),
     (beta_for_mean_pass_rate, {"base_rates": [0, 0.5], "mu": 0.6}, r"mu=0\.6 .*\(0\.25, 0\.5\)"),
     (beta_for_mean_pass_rate, {"base_rates": []}, "base_rates=.*prompts"),
-    (mu_by_forward_kl, {"eta": -1.0}, "eta"),
     (dph_theory.pass_at_k, {"k": 11}, "k=11 is not allowed: at most n"),
     (dph_theory.pass_at_k, {"c": 11}, "c=11 is not allowed: at most n"),
     (dph_theory.pass_at_k, {"k": 0}, r"k=0.* \[1, inf\)"),

@@ -118,6 +118,7 @@ FALSE = {
     "bounds": lambda n: n | {"corrected": n["as published"]},
     "losing_a_strategy": lambda n: n | {"reverse KL": n["forward KL"]},
     "published": lambda n: n | {"Spider, Pass@8": n["BIRD, Pass@8"]},
+    "distance": lambda n: swapped(n, "method", "GRPO", "forward KL"),
     "what_your_kl_does": lambda n: n.assign(value=n.gradient),
     "what_your_advantage_weighs": lambda n: exchanged(n, "MaxRL", "leave-one-out"),
 }
@@ -167,7 +168,7 @@ VALUES = {
         [0.006957, 0.035298, 0.071948, 0.191205, 0.431523],
         1e-6,
     ),
-    "published": (lambda n: n["BIRD, Pass@16"]["GRPO - base"], (-7.3, 3.189), 1e-3),
+    "published": (lambda n: n["BIRD, Pass@16"]["GRPO - base"][:2], (-7.3, 3.189), 1e-3),
     "what_your_advantage_weighs": (lambda n: n["Dr. GRPO, mean of all"].to_numpy(), np.full(41, 7 / 8), 1e-9),
 }
 """A number of a figure's, what the theory says, and to how much."""

@@ -1,4 +1,4 @@
-"""Misspecification in any family: near-best members, how slowly a pass rate may be reached, bigrams.
+"""Misspecification in any family: near-best members, and how slowly a pass rate may be reached.
 
 The order of pass rate first and KL second needs no finite or compact family, only an optimiser that is exact
 to within o(beta). How fast the pass rate is reached depends on the family, and so does whether it collapses.
@@ -13,7 +13,7 @@ from ...divergences import REVERSE_KL
 from ...numeric.elementary import Values, add_axes, logit, normalised
 from ...numeric.roots import rising_root
 from ...references import Source
-from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
+from ...verification.charts import chart, example, log_uniform, masks, simplex, uniform
 from ...verification.statement import neighbour, theorem
 
 
@@ -111,56 +111,4 @@ BOUNDED = theorem(
     false=(neighbour("above it too, at twice the critical beta", lhs=lambda base, valid: cost_at_corner(
         base, valid, 2 + 0 * base[..., 0]), rhs=lambda base, valid: cost_at_corner(
         base, valid, 2 + 0 * base[..., 0], RADIUS / 2)),),
-)  # fmt: skip
-
-WORDS = np.array([[word >> shift & 1 for shift in (2, 1, 0)] for word in range(8)])
-
-
-def _graphs() -> Values:
-    """The sets of words (graphs, 8) of every choice of first symbols, and of next ones at each position."""
-    choices = np.array([[True, False], [False, True], [True, True]])
-    words = [
-        first[WORDS[:, 0]]
-        & choices[[[a], [b]], np.arange(2)][WORDS[:, 0], WORDS[:, 1]]
-        & choices[[[c], [d]], np.arange(2)][WORDS[:, 1], WORDS[:, 2]]
-        for first in choices
-        for a, b, c, d in np.ndindex(3, 3, 3, 3)
-    ]
-    return np.unique(np.array(words), axis=0)
-
-
-GRAPHS = _graphs()
-
-
-def only_diracs(verifier: Values) -> Values:
-    """True if every fully valid choice of symbols leaves one word."""
-    correct = (verifier[:, None].astype(int) >> np.arange(8) & 1).astype(bool)
-    valid = ~(GRAPHS & ~correct[:, None]).any(axis=-1)
-    return (~(valid & (GRAPHS.sum(axis=-1) > 1)).any(axis=-1)).astype(float)
-
-
-def no_single_block(verifier: Values, symbols: bool = False) -> Values:
-    """True if no two correct words differ in exactly one contiguous block, or in exactly one symbol."""
-    differ = WORDS[:, None] != WORDS
-    number = differ.sum(axis=-1)
-    apart = differ[..., 0] & ~differ[..., 1] & differ[..., 2]
-    near = (number == 1) if symbols else (number > 0) & ~apart
-    correct = (verifier[:, None].astype(int) >> np.arange(8) & 1).astype(bool)
-    return (~(correct[:, :, None] & correct[:, None] & near).any(axis=(-1, -2))).astype(float)
-
-
-BIGRAMS = theorem(
-    "Position-dependent bigrams: only Diracs are fully valid iff no two words differ in one block",
-    statement=r"\text{every fully valid table is a Dirac} \iff \text{no } y, y' \in Y_1 \text{ differ in"
-    r" exactly one contiguous block of positions}",
-    source=Source("ours", "misspecification, bigrams"),
-    on=chart(verifier=integers(1, 254)),
-    equal=(only_diracs, no_single_block),
-    examples=(example(verifier="105", value="0"), example(verifier="33", value="0"), example(verifier="36")),
-    note="Then beta -> 0 gives the Dirac on the likeliest correct word, for every base. Otherwise, from a"
-    " position-dependent bigram base, it gives the base on the layered graph of most base mass, exponentially"
-    " fast: parity of four bits keeps 0000, 0011, 1100, 1111, and entropy 1.2415. One table for all positions"
-    " need not reach the base on such a graph, and collapses on parity of three bits.",
-    false=(neighbour("in exactly one symbol", at=example(verifier="129"),
-        rhs=partial(no_single_block, symbols=True)),),
 )  # fmt: skip

@@ -1,15 +1,9 @@
 """The policies closest to the base: fully valid ones, and those of a given pass rate.
 
-The filtered model is the I-projection.
-
-Among the fully valid policies the filtered model is the closest to the base, by an identity of Pythagoras'
-kind.
-
-The frontier of KL and pass rate, and the excess KL.
-
-KL to the base is the cost of the pass rate, kappa, plus two losses of diversity, among valid and among
-invalid answers. kappa is the frontier that no policy passes; what a run lost beyond it, the excess KL, can
-be metered.
+Among the fully valid policies the filtered model is the closest to the base (I-projection), by an identity of
+Pythagoras' kind. Among policies of any pass rate KL to the base is the cost of the pass rate, kappa, plus two
+losses of diversity, among correct and among incorrect answers: kappa is the frontier that no policy passes,
+and the excess KL beyond it is what the collapse meter measures.
 """
 
 from functools import partial

@@ -174,7 +174,7 @@ UNIMODAL = theorem(
 
 
 def rise(base_rate: Values, beta: Values, current: Values) -> Values:
-    """What one normalised round from p adds to the log odds."""
+    """Amount that one normalised round from p adds to the log odds."""
     return logit(base_rate) + 1 / (beta * np.sqrt(current * (1 - current))) - logit(current)
 
 

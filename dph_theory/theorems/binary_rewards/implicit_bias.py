@@ -1,18 +1,11 @@
-"""Where the plain and the natural policy gradient converge.
+"""The limits of the plain and of the natural policy gradient.
 
-The implicit bias of the plain policy gradient.
-
-On the logits of one decision it does not converge to the filtered model: it conserves two quantities, so that
-one number gives the whole policy, and ends uniform on the base's likeliest valid outcomes. Answers of several
-tokens share the logits of their prefixes, and need not: a likeliest correct answer can lose all its mass to
-two that are less likely and stand behind one prefix. There the flow has to be followed
-(`finite_training.flow`).
-
-The natural gradient converges to the filtered model.
-
-It passes the tilted models in order, beta = 1/t, keeps all ratios among valid answers, and converges to the
-filtered model; with a reverse KL penalty it takes the same path, later: reverse KL does not accelerate the
-decay of correct answers, as is claimed of it, unless the family is restricted.
+On the logits of one decision the plain gradient conserves two quantities, so that one number gives the whole
+policy, and ends uniform on the base's likeliest correct answers, not on the filtered model. Answers of
+several tokens share the logits of their prefixes and need not: there the flow has to be followed
+(`finite_training.flow`). The natural gradient passes the tilted models in order, beta = 1/t, keeps all ratios
+among correct answers and converges to the filtered model; with a reverse KL penalty it takes the same path,
+later.
 """
 
 import numpy as np

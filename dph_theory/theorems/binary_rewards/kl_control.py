@@ -1,20 +1,11 @@
 """KL control: its optimum, its pass rate, and its limit of small beta.
 
-KL control has one optimum, the tilted model.
-
-Reward minus beta times the KL to the base has one optimum, the tilted model p_beta ∝ a e^(v/beta): what
-another policy loses is beta times its KL to p_beta, and the optimal value is beta log Z.
-
-Pass rate against beta.
-
-The tilted model's pass rate mu, its shape and its distance to the base are explicit: logit mu = logit A1 +
-1/beta, p_beta = mu p_* + (1 - mu) p_0, KL(p_beta||a) = kappa(mu) = kl(mu||A1), and kappa'(mu) = 1/beta.
-
-The limit of small beta, in four modes.
-
-How the tilted model tends to the filtered one: at every outcome, in total variation by the invalid mass, in
-forward KL by -log mu; but its reverse KL to it is infinite at every beta, so p_* cannot be a reverse-KL
-target. In a restricted family the number of valid answers kept can rise as beta falls, against a claim.
+Reward minus beta times the KL to the base has one optimum, the tilted model p_beta ∝ a e^(v/beta), whose pass
+rate mu, shape and distance to the base are explicit: logit mu = logit A1 + 1/beta, p_beta = mu p_* + (1 - mu)
+p_0, KL(p_beta||a) = kappa(mu), kappa'(mu) = 1/beta. As beta falls it tends to the filtered model at every
+outcome, in total variation and in forward KL, while its reverse KL to it is infinite at every beta: p_*
+cannot be a reverse-KL target. In a restricted family the number of correct answers left can rise as beta
+falls.
 """
 
 from functools import partial
@@ -83,7 +74,7 @@ def squared_distance(policy: Values, base: Values, valid: Values, beta: Values) 
 
 
 def suboptimality(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The maximum less the objective, in units of beta."""
+    """The maximum minus the objective, in units of beta."""
     value = log_partition(pass_rate(base, valid), beta)
     return value - pass_rate(policy, valid) / beta + REVERSE_KL(policy, base)
 
@@ -379,7 +370,7 @@ def closeness_to_filtered(
 
 
 def closeness_without_invalid(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The same of policies whose invalid mass has been removed."""
+    """Both of policies whose invalid mass has been removed."""
     cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
     return np.exp(-stacked(lambda q: REVERSE_KL(q, filtered(base, valid)), cleaned))
 

@@ -6,7 +6,7 @@ pass rates of that mean costs less KL.
 
 import numpy as np
 
-from ...binary_reward import bernoulli_kl, mean_pass_rate, mu_from_beta, solvable_share
+from ...binary_reward import bernoulli_kl, mean_pass_rate, mu_from_beta
 from ...numeric.elementary import Values, add_axes, masked
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates
@@ -49,7 +49,7 @@ def lower_ends(A1: Values, beta: Values) -> Values:
 
 
 def upper_ends(A1: Values, beta: Values) -> Values:
-    return np.stack([mean_pass_rate(A1, beta), solvable_share(A1)], axis=-1)
+    return np.stack([mean_pass_rate(A1, beta), (A1 > 0).mean(axis=-1)], axis=-1)
 
 
 def one_global_prompt(A1: Values, beta: Values) -> Values:
@@ -140,7 +140,7 @@ DUAL = theorem(
 
 
 def cost_of_one_beta(base_rates: Values, targets: Values, beta: Values) -> Values:
-    """Of the tilted rates, where their mean is at most that of the targets; elsewhere nothing is claimed."""
+    """KL of the tilted rates where their mean is at most that of the targets, else 0."""
     mu = mu_from_beta(base_rates, add_axes(beta, 1))
     reached = mu.mean(axis=-1) <= targets.mean(axis=-1)
     return masked(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)

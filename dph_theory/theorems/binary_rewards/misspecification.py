@@ -14,13 +14,12 @@ import numpy as np
 from ...binary_reward import filtered, pass_rate, with_pass_rate
 from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
-from ...numeric.elementary import Values, add_axes, expit, masked, minimisers, normalised, xlogy
+from ...numeric.elementary import Values, add_axes, masked, minimisers, normalised
 from ...references import Source
 from ...restricted import critical_beta, most_valid, pass_rate_and_cost, projection, shared_value
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import Relation, neighbour, scaled, theorem
 from .._policies import FOUR_ANSWERS, chosen_member
-from .._token_pairs import independent
 
 TWO_OF_FOUR = np.array([True, True, False, False])
 """Two valid outcomes, so that a Dirac loses one, and two invalid ones."""
@@ -80,7 +79,7 @@ RESTRICTED = example(
     members=[".3 .3 .2 .2", ".6 .2 .1 .1"],
     q=".3 .3 .2 .2",
 )
-"""The same base and verifier for all: a family with and without the four Diracs, and one policy."""
+"""One base and verifier for all: a family with and without the four Diracs, and one policy."""
 
 VALIDITY = theorem(
     "Over any finite family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
@@ -334,61 +333,6 @@ SEGMENT = theorem(
             "the most valid member, t = 1, already at that beta",
             lhs=lambda base, end, valid, t: priced_cost(base, end, valid, t, 1 + 0 * t),
         ),
-    ),
-)
-
-
-STARTS = np.array([(p, q) for p in (0.0, 0.5, 1.0) for q in (0.0, 0.5, 1.0)])
-LINES = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
-"""The answers 00, 01, 10, 11 that have one token fixed."""
-RECTANGLES = np.concatenate([LINES, np.eye(4, dtype=bool)])
-
-
-def best_product(base: Values, valid: Values, eps: float) -> Values:
-    """The product of two distributions of one bit that minimises KL(. || p_beta), beta = eps, by search."""
-    base = normalised(base)
-    p, q = (np.broadcast_to(column, (len(base), len(STARTS))) for column in STARTS.T)
-    score = (np.log(base) + valid / eps).reshape(-1, 1, 2, 2)
-    over_second, over_first = score[..., 0, :] - score[..., 1, :], score[..., 0] - score[..., 1]
-    for _ in range(40):
-        p = expit(q * over_second[..., 0] + (1 - q) * over_second[..., 1])
-        q = expit(p * over_first[..., 0] + (1 - p) * over_first[..., 1])
-    bits = [np.stack([rate, 1 - rate], axis=-1) for rate in (p, q)]
-    products, base, valid = independent(*bits), base[:, None], valid[:, None]
-    cost = (xlogy(products, products / base)).sum(axis=-1) + masked(products, ~valid).sum(axis=-1) / eps
-    return products[np.arange(len(products)), np.argmin(cost, axis=-1)]
-
-
-def given_likeliest_rectangle(base: Values, valid: Values) -> Values:
-    """The base given the likeliest rectangle of valid answers."""
-    base = normalised(base)
-    inside = ~np.any(RECTANGLES & ~valid[:, None], axis=-1)
-    weight = masked(base[:, None], RECTANGLES).sum(axis=-1)
-    return filtered(base, RECTANGLES[np.argmax(masked(weight, inside), axis=-1)])
-
-
-PRODUCT = theorem(
-    "Tokens that cannot see each other: beta -> 0 gives the base on the likeliest valid rectangle",
-    statement=r"\Pi = \{p \otimes q\} \text{ over two bits}:\quad"
-    r" \lim_{\beta\to 0} \pi_\beta = a(\cdot|R^*),\;"
-    r" R^* = \arg\max\{a(R) : R = A \times B \subseteq Y_1\};"
-    r"\text{ a Dirac if no two valid answers share a token}",
-    source=Source("ours", "a compact continuous family"),
-    # No mass far below the others: a bit that hardly varies needs a far smaller beta.
-    on=chart(base=log_uniform(0.05, 1, 4), valid=masks(4)),
-    tends=(best_product, given_likeliest_rectangle),
-    examples=(
-        example(base=".3 .15 .35 .2", valid=[True, False, False, True]),
-        example(base=".3 .15 .35 .2", valid=[True, True, True, False]),
-    ),
-    ladder=(1e-2, 1e-3, 1e-4),
-    note="The fully valid members are the policies on rectangles A x B of valid answers, for two bits a"
-    " single answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must"
-    " agree) only Diracs are left: this continuous family collapses as misspecification.collapse says of a"
-    " finite one.",
-    false=(
-        neighbour("the filtered model", rhs=filtered_model),
-        neighbour("the Dirac on the base's mode in Y1", rhs=dirac_on_mode),
     ),
 )
 

@@ -1,12 +1,10 @@
 """Pass@1 up, pass@k down.
 
-Pass@1 can rise while pass@k falls, but only where prompts share a policy: training moves mass to the
-strategy that is best on average and loses the prompts that only others solve. With one prompt, or a policy
-for each, it cannot.
-
-A prompt of type t comes with probability rho_t, the policy draws strategy s with probability q_s whatever the
-type, and then succeeds with probability c_ts, so that p_t = sum_s q_s c_ts. Shapes: q (..., strategies), rho
-(..., types), success c (..., types, strategies), whole k and gain (...).
+Pass@1 can rise while pass@k falls, but only where prompts share a policy: training moves mass to the strategy
+that is best on average and loses the prompts that only others solve. With one prompt, or a policy for each,
+it cannot. A prompt of type t comes with probability rho_t, the policy draws strategy s with probability q_s
+whatever the type, and succeeds with probability c_ts, so that p_t = sum_s q_s c_ts. Shapes: q (...,
+strategies), rho (..., types), success c (..., types, strategies), whole k and gain (...).
 """
 
 from dataclasses import replace
@@ -51,7 +49,7 @@ def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Valu
 
 
 def trained_pass_at_k(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """The same after training by expected reward for the length `gain`, a finite number of shape (...)."""
+    """Pass@k after training by expected reward for the length `gain`, a finite number of shape (...)."""
     return shared_pass_at_k(trained(q, strategy_rewards(rho, success), gain), rho, success, k)
 
 

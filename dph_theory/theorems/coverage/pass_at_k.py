@@ -1,13 +1,8 @@
 """Pass@k, and how many different correct answers k draws give.
 
-Pass@k.
-
-The chance that one of k answers is correct, and its unbiased estimate from n samples of which c are.
-
-Distinct valid outputs.
-
-How many different correct answers k draws are expected to give: at a fixed pass rate the most from the
-uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
+Pass@k is the chance that one of k answers is correct; its unbiased estimate takes n samples of which c are.
+At a fixed pass rate k draws give the most different correct answers under the uniform policy on Y1, the
+fewest under a single answer, and more whenever two masses are brought nearer.
 """
 
 import math

@@ -209,7 +209,7 @@ def drive(
 ) -> Values:
     """The expected drive on log(rarer/commoner), of two correct answers that the base gives alike.
 
-    The base rate is known, or the mean of v a/pi over the group; advantages are less the mean of the others.
+    The base rate is known, or the mean of v a/pi over the group. The others' mean is subtracted from rewards.
     """
     rarer, commoner = pass_rate * share / 2, pass_rate * (1 - share / 2)
     total = 0 * pass_rate

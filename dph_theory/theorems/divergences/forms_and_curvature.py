@@ -11,11 +11,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...binary_reward import mu_by_forward_kl, mu_from_beta
+from ...binary_reward import mu_from_beta
 from ...divergences import CHI_SQUARED, COMPARED, FORWARD_KL, JENSEN_SHANNON, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, add_axes
 from ...references import Source
+from ...stationary import pass_rate_at
 from ...verification.charts import chart, example, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
 from .._estimators import definition_form, generator_form, normalised_generator
@@ -26,12 +27,12 @@ Divergence: TypeAlias = Callable[[Values, Values], Values]
 
 
 def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """Of one stored reference sample, f(u)."""
+    """f(u) of one stored reference sample."""
     return stacked(lambda f: generator_form(f, pi, ref).variance, divergences)
 
 
 def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """Of one fresh policy sample, f(u)/u."""
+    """f(u)/u of one fresh policy sample."""
     return stacked(lambda f: definition_form(f, pi, ref).variance, divergences)
 
 
@@ -206,7 +207,7 @@ CURVATURE = theorem(
 
 
 def pass_rate_gap(base_rate: Values, eta: Values) -> Values:
-    return mu_by_forward_kl(base_rate, eta) - mu_from_beta(base_rate, eta)
+    return pass_rate_at(base_rate, eta, FORWARD_KL) - mu_from_beta(base_rate, eta)
 
 
 def gap_and_reverse_bound(base_rate: Values, eta: Values) -> Values:

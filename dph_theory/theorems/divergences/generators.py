@@ -1,14 +1,9 @@
-"""What follows from the generator of an f-divergence, and a misprinted one.
-
-Generators of f-divergences.
+"""Consequences of the generator of an f-divergence, and a misprinted one.
 
 An f-divergence D_f(pi||ref) = E_ref[f(u)], u = pi/ref, is declared by one convex function with f(1) = 0. Its
-value, sign, curvature, limits, the reversed form, and what merging outcomes does to it follow from f.
-
-A misprinted Jensen-Shannon generator.
-
-A generator that some summaries print for Jensen-Shannon has f(1) = -log 2: it gives equal distributions a
-negative "divergence". What it computes, and the correct generator, stand here.
+value, sign, curvature, limits, the reversed form, and what merging outcomes does to it follow from f. A
+generator that some summaries print for Jensen-Shannon has f(1) = -log 2 and gives equal distributions a
+negative "divergence".
 """
 
 from collections.abc import Callable, Iterable

@@ -5,10 +5,7 @@ ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 
 Of sequences k2 in the loss leaves out the KL of the tokens to come, which k1 in the reward has.
 """
 
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from ...divergences import FORWARD_KL, REVERSE_KL, stacked
 from ...numeric.elementary import Values, add_axes
@@ -16,7 +13,7 @@ from ...references import Source
 from ...verification.charts import chart, example, simplex
 from ...verification.statement import Side, Theorem, neighbour, refuted, scaled, theorem
 from .._estimators import K1, K2, K3
-from .._policies import FAR_PAIR, PI_REF
+from .._policies import PI_REF
 from .._token_pairs import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
 
 SOURCE = Source("schulman2020kl")
@@ -130,46 +127,6 @@ GRADIENTS = {
         ),
     ),
 }
-
-
-def by_autograd(pi: Values, ref: Values) -> Values:
-    # PyTorch is loaded only when the entry is checked.
-    from ...audit.called_loss import expected_gradients
-    from ...losses import kl_term
-
-    losses: dict[str, Callable[..., Any]] = {
-        "k1": kl_term("loss", "k1"),
-        "k2": kl_term("loss", "k2"),
-        "k3": kl_term("loss", "k3"),
-        "corrected k3": kl_term("ratio", "k3"),
-        "k1 in the reward": kl_term("reward", "k1"),
-    }
-    return expected_gradients(losses, pi, ref, sampler=pi)
-
-
-def by_theory(pi: Values, ref: Values) -> Values:
-    forward, reverse = FORWARD_KL.gradient(pi, ref), REVERSE_KL.gradient(pi, ref)
-    return np.stack([0 * pi, reverse, forward, reverse, reverse], axis=1)
-
-
-def as_hoped(pi: Values, ref: Values) -> Values:
-    reverse = REVERSE_KL.gradient(pi, ref)
-    return np.stack([reverse] * 5, axis=1)
-
-
-AUTOGRAD = theorem(
-    "Autograd on policy samples: k1 gives nothing, k3 the FORWARD KL, the others the reverse KL",
-    statement=r"\mathbb{E}_{y\sim\pi}[\nabla_\theta \ell(y)] = 0,\; \nabla\mathrm{KL}(\pi\|\pi_{ref}),\;"
-    r" \nabla\mathrm{KL}(\pi_{ref}\|\pi),\; \nabla\mathrm{KL}(\pi\|\pi_{ref}),\;"
-    r" \nabla\mathrm{KL}(\pi\|\pi_{ref})",
-    source=Source("ours", "exact enumeration"),
-    # Ratios up to e^16 lose that many digits in exp(log ref - log pi) - 1.
-    on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
-    equal=(by_autograd, by_theory),
-    needs="torch",
-    examples=(FAR_PAIR,),
-    false=(neighbour("every form minimises the reverse KL", rhs=as_hoped),),
-)
 
 
 def k2_gradient(first: Values, ref_first: Values) -> Values:

@@ -1,4 +1,4 @@
-"""What losing a strategy costs.
+"""The cost in nats of losing a strategy.
 
 A strategy is a set of answers with a share in the reference. Divergences that are finite at u = 0 let it go
 for a finite number of nats; the forward KL does not. So an excess KL below the cost certifies that no
@@ -52,7 +52,7 @@ def distances(share: Values, inside: Values, outside: Values, policy: Values) ->
 
 
 def distances_halfway(share: Values, inside: Values, outside: Values, policy: Values) -> Values:
-    """As if half of the strategy were kept."""
+    """Distances where half of the strategy remains."""
     ref = reference(share, inside, outside)
     q = normalised(np.concatenate([ref[:, :2] / 2, policy * (1 - share / 2)[:, None]], axis=-1))
     return stacked(lambda divergence: divergence(q, ref), DIVERGENCES)

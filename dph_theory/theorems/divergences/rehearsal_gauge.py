@@ -119,7 +119,7 @@ def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
 
 
 def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
-    """The same, of every loss at its own policy m p_*."""
+    """Gradients of every loss at its own policy m p_*."""
     policies = [with_pass_rate(mass, base, valid) for mass in masses]
     losses = [
         mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(COMPARED, policies, strict=True)

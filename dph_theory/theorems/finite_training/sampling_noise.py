@@ -1,4 +1,4 @@
-"""What sampling noise does to a training run, with a KL and without.
+"""The effect of sampling noise on a training run, with a KL and without.
 
 With the KL of the whole answer in the reward every coefficient vanishes at p_beta, so a constant step leaves
 no noise; a penalty in the loss is not centred and keeps some, and a division by the group's std keeps
@@ -21,7 +21,7 @@ from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 
 
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
-    """Of each answer at p_beta: with the KL in the reward, and with k2 or the corrected k3 in the loss."""
+    """Coefficients of answers at p_beta: the KL in the reward, and k2 or the corrected k3 in the loss."""
     policy = tilted(base, valid, beta)
     penalty = add_axes(beta, 1) * np.log(policy / base)
     return np.stack([centred(policy, valid - penalty), centred(policy, valid) - penalty], axis=-1)
@@ -70,13 +70,13 @@ def penalised_rewards(base: Values, valid: Values, beta: Values, push: Values, a
 
 
 def advantages_of_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """Centred rewards of a group that holds each answer once, times the std of the pushes."""
+    """Centred rewards of a group with one sample per answer, times the std of the pushes."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return less_mean(rewards) * push.std(axis=-1, keepdims=True)
 
 
 def advantages_of_pushes(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """The same the other way round: cross-multiplied, nothing is divided by what may vanish."""
+    """Centred pushes times the std of the rewards: cross-multiplied, so that no small number divides."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return -less_mean(push) * rewards.std(axis=-1, keepdims=True)
 

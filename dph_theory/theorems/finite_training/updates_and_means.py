@@ -1,4 +1,4 @@
-"""What changes the stationary policy, and what only the way to it.
+"""Changes of the loss that move the stationary policy, and changes that only move the way to it.
 
 With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped. A
 loss that averages over each answer's tokens weighs an answer by 1/length: that changes nothing where the
@@ -123,7 +123,7 @@ def motion_by_verdict(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def motion_by_surprise(base: Values, valid: Values, beta: Values) -> Values:
-    """As a penalty on each answer's own log-ratio would move it."""
+    """The motion that a penalty on each answer's own log-ratio would give."""
     return motion_by_verdict(base, valid, beta) - np.log(tilted(base, valid, beta))
 
 

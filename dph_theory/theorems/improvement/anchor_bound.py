@@ -28,7 +28,7 @@ from .._mdps import EVEN, SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
 
 
 def gain_promised(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    """delta less the penalty, below (1-gamma)(J - J_old)."""
+    """delta minus the penalty, below (1-gamma)(J - J_old)."""
     return anchor_gain(mdp, pi_old, pi_pef) - anchor_penalty(mdp, pi, pi_pef)
 
 

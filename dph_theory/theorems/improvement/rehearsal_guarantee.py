@@ -119,7 +119,7 @@ def guaranteed_rate(pi: Values, base: Values, valid: Values) -> Values:
 
 
 def guaranteed_from_base(pi: Values, base: Values) -> Values:
-    """The same with the base in place of the filtered model, as if all its samples were correct."""
+    """The bound with the base in place of the filtered model, as if all its samples were correct."""
     return np.exp(-FORWARD_KL(pi, base))
 
 
@@ -143,7 +143,7 @@ FILTERED = theorem(
 
 
 def guarantees(m: Values, base: Values, rest: Values, valid: Values, pi: Values) -> Values:
-    """Of m p_* on Y1 with the rest distributed over Y0 in any way, and of an arbitrary policy."""
+    """The bound at m p_* on Y1 with the rest distributed over Y0 in any way, and of an arbitrary policy."""
     target = filtered(base, valid)
     shaped = add_axes(m, 1) * target + add_axes(1 - m, 1) * filtered(rest, ~valid)
     return np.stack([np.exp(-FORWARD_KL(q, target)) for q in (shaped, pi)], axis=-1)

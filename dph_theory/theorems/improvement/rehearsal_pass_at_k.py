@@ -1,4 +1,4 @@
-"""What rehearsal guarantees of Pass@k.
+"""Guarantees of Pass@k from rehearsal.
 
 Forward KL to the filtered model keeps a floor of every strategy, and its mean over prompts bounds mean
 Pass@k. From stored answers alone: the share of them that is found again is certain, for every policy; answers

@@ -1,14 +1,9 @@
 """How long convergence to a stationary policy takes, and recovery of a lost answer.
 
-Convergence takes time 1/beta.
-
 A stationary policy is the limit of training, not where a budget stops: near it a run relaxes at beta times
-eigenvalues that stay of order one for the modes among valid answers.
-
-Recovery: on-policy penalties against rehearsal.
-
-Both penalties have one optimum. What rehearsal changes is the gradient on an answer that is nearly lost:
-of an on-policy penalty it is proportional to its mass, of rehearsal to what it lacks.
+eigenvalues that stay of order one for the modes among correct answers, so in a time of 1/beta. On-policy
+penalties and rehearsal have one optimum and differ in the gradient on an answer that is nearly lost:
+proportional to its mass on policy, to what it lacks under rehearsal.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a group-relative advantage maximises.
+"""The objective that a group-relative advantage maximises.
 
 The expected on-policy gradient of a group's advantages is alpha_G(V) times the gradient of the pass rate V:
 the weight is bounded at rare successes, constant for groups of two and three, and can give one beta
@@ -41,7 +41,7 @@ def expected_weight(size: int, pass_rate: Values, scale: str = "std") -> Values:
 
 
 def expected_weights(sizes: Iterable[int], pass_rate: Values, scale: str = "std") -> Values:
-    """The same of groups of several sizes, along a last axis."""
+    """Weights for groups of several sizes, along a last axis."""
     return np.stack([expected_weight(size, pass_rate, scale) for size in sizes], axis=-1)
 
 
@@ -69,7 +69,7 @@ def spread_times_weight(pass_rate: Values) -> Values:
 
 
 def from_larger_groups(pass_rate: Values) -> Values:
-    """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
+    """Weight if a group's G members, and not the G - 1 others, were drawn beside the answer."""
     weights = expected_weights([size + 1 for size in SIZES], pass_rate)
     shares = np.array([size / (size + 1) for size in SIZES])
     return add_axes(pass_rate * (1 - pass_rate), 1) * weights * shares
@@ -163,7 +163,7 @@ def rate_times_weight(pass_rate: Values) -> Values:
 
 
 def chance_of_success(pass_rate: Values, without: int = 1) -> Values:
-    """That some of G - `without` answers is correct."""
+    """Probability that some of G - `without` answers is correct."""
     return stacked(lambda size: 1 - (1 - pass_rate) ** (size - without), MEANS_OF)
 
 

@@ -35,7 +35,7 @@ def cost_of_mixture(base: Values, valid: Values, mu: Values) -> Values:
 
 
 def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
-    """Of the mixture that is uniform on the valid answers."""
+    """The value for the mixture that is uniform on the valid answers."""
     share, even = add_axes(mu, 1), normalised(masked(np.ones_like(base), valid))
     return divergences(share * even + (1 - share) * filtered(base, ~valid), base)
 
@@ -105,7 +105,7 @@ def inverse_beta(divergence: FDivergence, base_rate: Values, mu: Values) -> Valu
 
 
 def inverse_beta_to_first_order(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
-    """As if every divergence were its chi-squared."""
+    """Rates if every divergence were its chi-squared."""
     return divergence.curvature * (mu - base_rate) / (base_rate * (1 - base_rate))
 
 

@@ -1,21 +1,12 @@
 """Stationary policies of penalties on tokens, their limits, and those of whole answers.
 
-The stationary policy of a penalty on each token.
-
-k2, k3 and their like in the loss take the prefixes as sampled, and penalise each token alone: the policy
-converges, at every prefix, to its best response to the pass rates after each token (Q-values). One backward
-pass over the tree gives it.
-
-What each penalty converges to as beta falls.
-
-The place of the KL and its estimator decide which model is left: the filtered model p_* for penalties on
-whole answers, the locally filtered one for token reverse KL (what grammar-constrained decoding samples
-from), a third one for token forward KL.
-
-When the penalties agree.
-
-Where one token decides whether an answer is correct, penalties on tokens and on whole answers converge to one
-policy; and prompts that the policy cannot distinguish act as one prompt with their mean reward.
+k2, k3 and their like in the loss take the prefixes as sampled and penalise each token alone: the policy
+converges, at every prefix, to its best response to the pass rates after each token, which one backward pass
+over the tree gives. As beta falls the place of the KL and its estimator decide which model is left: the
+filtered model for penalties on whole answers, the locally filtered one for token reverse KL (the model that
+grammar-constrained decoding samples from), a third one for token forward KL. Where one token decides whether
+an answer is correct all agree, and prompts that the policy cannot distinguish act as one prompt with their
+mean reward.
 """
 
 from collections.abc import Callable
@@ -199,7 +190,7 @@ def surprise_of_masses(base: list[Values], verdicts: Values) -> Values:
 
 
 def surprise_under_base(base: list[Values], verdicts: Values) -> Values:
-    """The same masses averaged over the base's prefixes."""
+    """Masses averaged over the base's prefixes."""
     return _mean_surprise(base, local_filter(base, verdicts)[1])
 
 

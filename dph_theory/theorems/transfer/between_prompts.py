@@ -1,9 +1,9 @@
-"""What training on some prompts does to the pass rates of others.
+"""Training on some prompts moves the pass rates of others.
 
 A step along the rewards moves the log odds z = logit V of every prompt by dz/dt = K f, K the inner products
 of the gradients of z (the neural tangent kernel of a correct answer's log odds). A prompt's Pass@k rises with
-its log odds, most where V = 1/(k+1), so Pass@1 and Pass@k can part. Where a KL of the whole answer is
-stationary, held-out logits are the kernel regression of v/beta.
+its log odds, weighed by k V (1-V)^k, most where V = 1/(k+1), so Pass@1 and Pass@k can part. Where a KL of the
+whole answer is stationary, held-out logits are the kernel regression of v/beta.
 """
 
 from typing import Any
@@ -13,22 +13,9 @@ import numpy as np
 from ...coverage import exact_pass_at_k
 from ...numeric.elementary import add_axes, expit, logit
 from ...references import Source
-from ...transfer import pass_at_k_slope
-from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, rates, uniform
+from ...verification.charts import chart, example, integers, log_uniform, rates, uniform
 from ...verification.statement import neighbour, theorem
-from .._linear_logits import (
-    Values,
-    base,
-    gradients,
-    gram,
-    kernel,
-    linear,
-    log_odds,
-    policy,
-    score_sum,
-    times,
-    with_couplings,
-)
+from .._linear_logits import Values, base, gradients, gram, kernel, linear, log_odds, policy, score_sum, times
 
 SOURCE = Source("ours", "transfer between prompts")
 CORRECT = np.array([1.0, 0.0, 0.0])
@@ -75,42 +62,22 @@ FLOW = theorem(
 )
 
 
-def cosines(slopes: Values, logits: Values) -> Values:
-    couplings = kernel(slopes, base(slopes, logits))
-    lengths = np.sqrt(np.diagonal(couplings, 0, -2, -1))
-    return couplings[..., 0, 1:] / (lengths[..., :1] * lengths[..., 1:])
-
-
-GRID = np.exp(np.linspace(np.log(1e-3), np.log(3e3), 1500))
-"""The k, whole or not, between which a change of sign is looked for."""
-
-
-def three(**more: Part) -> Chart:
-    """Three prompts' pass rates and the slopes of their log odds."""
-    return chart(rates=rates(3, low=1e-3, high=1e-2), slope=uniform(-1, 1, 3), **more)
-
-
 def pass_at_k_change(rates: Values, slope: Values, k: Values, eps: float) -> Values:
     moved = expit(logit(rates) + eps * slope)
     change = exact_pass_at_k(moved, add_axes(k, 1)) - exact_pass_at_k(rates, add_axes(k, 1))
     return change.mean(axis=-1) / eps
 
 
-def pass_at_k_weights(rates: Values, k: Values) -> Values:
-    """k V (1-V)^k."""
-    k = add_axes(k, 1)
-    return k * rates * (1 - rates) ** k
-
-
 def weighted_slope(rates: Values, slope: Values, k: Values) -> Values:
-    return (pass_at_k_weights(rates, k) * slope).mean(axis=-1)
+    k = add_axes(k, 1)
+    return (k * rates * (1 - rates) ** k * slope).mean(axis=-1)
 
 
 SLOPE = theorem(
     "The slope of mean Pass@k is that of the log odds, weighed by k V (1-V)^k",
     statement=r"\tfrac{d}{dt}\,\overline{\mathrm{pass@}k} = \tfrac1P \sum_j k V_j (1-V_j)^k\, \dot z_j",
     source=SOURCE,
-    on=three(k=integers(1, 64)),
+    on=chart(rates=rates(3, low=1e-3, high=1e-2), slope=uniform(-1, 1, 3), k=integers(1, 64)),
     tends=(pass_at_k_change, weighted_slope),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", k="4", rhs="-.020853"),),
     tolerance=1e-3,
@@ -124,101 +91,15 @@ SLOPE = theorem(
 )
 
 
-def coupled_slope(rates: Values, coupling: Values, k: Values) -> Values:
-    """The slope of mean Pass@k of a plain policy gradient on all of three prompts."""
-    cases = zip(with_couplings(coupling), rates, np.asarray(k), strict=True)
-    return np.array([float(pass_at_k_slope(K, v, int(n), v * (1 - v))) for K, v, n in cases])
-
-
-SIGN = theorem(
-    "Mean Pass@k begins to rise at every k where no prompt pushes another down",
-    statement=r"K_{ij} \ge 0 \;\Rightarrow\; \tfrac{d}{dt}\,\overline{\mathrm{pass@}k} \ge 0",
-    source=SOURCE,
-    on=chart(rates=rates(3, low=1e-3, high=1e-2), coupling=uniform(0, 1, 3), k=integers(1, 64)),
-    at_most=(lambda rates: 0 * rates[..., 0], coupled_slope),
-    examples=(example(rates=".5 .1 .2", coupling=".5 0 .2", k="6"),),
-    floor=1e-9,
-    note="Positive definite is not enough, nor a positive mean: with V = (.5, .1) and K_12 = -.5 the slope is"
-    " .0240500 at k = 1 and -.0007754 at k = 6. Prompts alone (K diagonal) never lose Pass@k.",
-    share=0.05,
-    false=(
-        neighbour(
-            "where the kernel is positive definite",
-            at=example(rates=".5 .1 .000001", coupling="-.5 0 0", k="6"),
-            instances=chart(
-                rates=rates(3, low=1e-3, high=1e-2), coupling=uniform(-0.5, 0.5, 3), k=integers(1, 64)
-            ),
-        ),
-    ),
-)
-
-
-WEIGHT = theorem(
-    "Pass@k hangs most on the prompts of pass rate 1/(k+1)",
-    statement=r"k V (1-V)^k \le \left(\tfrac{k}{k+1}\right)^{k+1}, \quad = \text{ at } V = \tfrac{1}{k+1}",
-    source=SOURCE,
-    on=chart(rates=rates(1, low=1e-6, high=1e-6), k=integers(1, 256)),
-    at_most=(lambda rates, k: pass_at_k_weights(rates, k)[..., 0], lambda k: (k / (k + 1.0)) ** (k + 1)),
-    examples=(example(rates=".2 ", k="4", lhs=".32768", rhs=".32768"),),
-    false=(neighbour("at V = 1/k the most", at=example(rates=".2 ", k="4"), rhs=lambda k: (1 - 1 / k) ** k),),
-)
-
-
-def sign_changes(values: Values) -> Values:
-    """How often the sign changes along the last axis, what rounding leaves of zero left out, (...)."""
-    signs = np.where(np.abs(values) > 1e-13, np.sign(values), 0.0)
-    rows = [row[row != 0] for row in signs.reshape(-1, signs.shape[-1])]
-    return np.array([float(np.count_nonzero(row[1:] != row[:-1])) for row in rows]).reshape(signs.shape[:-1])
-
-
-def failure_powers(rates: Values) -> Values:
-    """(1-V)^k, (..., k of the grid, prompts)."""
-    return (1 - rates[..., None, :]) ** GRID[:, None]
-
-
-def curve_crossings(rates: Values, rival: Values) -> Values:
-    """How often the curves of mean Pass@k of two models cross in k."""
-    return sign_changes((failure_powers(rates) - failure_powers(rival)).sum(-1))
-
-
-def distribution_crossings(rates: Values, rival: Values) -> Values:
-    """How often the distribution functions of their pass rates do."""
-    all_rates = np.sort(np.concatenate([rates, rival], axis=-1), axis=-1)
-    between = ((all_rates[..., 1:] + all_rates[..., :-1]) / 2)[..., None]
-    return sign_changes((rates[..., None, :] < between).sum(-1) - (rival[..., None, :] < between).sum(-1))
-
-
-CURVES = theorem(
-    "Pass@k curves of any two models cross at most as often as the distributions of their pass rates",
-    statement=r"\#\{\text{sign changes in } k \text{ of } \overline{\mathrm{pass@}k}_1 -"
-    r" \overline{\mathrm{pass@}k}_0\} \le \#\{\text{sign changes in } V \text{ of } F_1(V) - F_0(V)\}",
-    source=Source("ours", "total positivity of (1-V)^k"),
-    on=chart(rates=rates(4, low=1e-3, high=1e-2), rival=rates(4, low=1e-3, high=1e-2)),
-    at_most=(curve_crossings, distribution_crossings),
-    examples=(example(rates=".15 .19 .24 .94", rival=".6 .1 .08 .74", lhs="2", rhs="2"),),
-    share=0.02,
-    false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
-)
-
-
-RIDGE = 0.2
-"""Added to a random kernel, so that three prompts differ."""
-
-
-def coupling(features: Values) -> Values:
-    """The kernel of three prompts of these gradients, each with something of its own."""
-    return gram(features) + RIDGE * np.eye(3)
-
-
 FEATURES = 12
 VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-"""Of the answers of the two trained prompts."""
+"""Rewards of the answers of the two trained prompts."""
 
 
 def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
     """The answers' features, of trained prompts and of a held-out one, and the change of the trained logits.
 
-    Both less their mean over a prompt's answers: logits count up to a constant.
+    Both minus their mean over a prompt's answers: logits count up to a constant.
     """
     features = slopes - slopes.mean(axis=-2, keepdims=True)
     rewards = VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)

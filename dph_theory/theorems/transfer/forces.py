@@ -1,4 +1,4 @@
-"""What each divergence adds to the drive of a prompt's log odds.
+"""The force that each divergence adds to the drive of a prompt's log odds.
 
 Where nothing moves among the correct answers, nor among the others, the policy of a prompt is its pass rate
 V, and a divergence from the base's rate A has a gradient on its log odds z that is a function of V and A.
@@ -37,7 +37,7 @@ def fields_by_difference(rate: Values, base: Values, eps: float) -> Values:
 
 
 def alpha_field(rate: Values, base: Values, alpha: Values | float) -> Values:
-    """Of an alpha-divergence."""
+    """Field of an alpha-divergence."""
     gap = ((1 - rate) / (1 - base)) ** -alpha - (rate / base) ** -alpha
     return -rate * (1 - rate) * gap / alpha
 
@@ -92,7 +92,7 @@ def remaining_fields(base: Values, alpha: Values) -> Values:
 
 
 def without_last(base: Values, alpha: Values) -> Values:
-    """As if every alpha lost its force as alpha = 1/2 does."""
+    """Remaining fields if every alpha lost its force as alpha = 1/2 does."""
     return remaining_fields(base, alpha) * (np.arange(8) < 7)
 
 

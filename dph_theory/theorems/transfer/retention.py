@@ -1,13 +1,10 @@
 """Which advantage retains the strategies that prompts share.
 
 A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
-that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave: its maximisers
-share the pass rates of the trained prompts, but strategies that are alike on those keep the base's split.
-Divided by the std J is concave up to one half only: three or more strategies of about equal merit may coexist
-there, and the best strategy alone is another end. Undivided J is linear, and one strategy is left.
-
-What retention costs: a weight that is large at small pass rates is large too where an incorrect answer is
-accepted. A division adds no relative noise to a prompt of rare successes.
+that all prompts share. Divided by the group's mean (MaxRL) J is concave: its maximisers share the pass rates
+of the trained prompts. Divided by the std J is concave up to one half only: three or more strategies of about
+equal merit may coexist, and the best strategy alone is another end. Undivided J is linear, and one strategy
+is left.
 """
 
 from functools import partial
@@ -15,9 +12,7 @@ from itertools import product
 from math import factorial, prod
 
 import numpy as np
-from scipy.special import softmax
 
-from ...references import Source
 from ...stationary.groups import SCALES, group_weight
 from ...transfer.retention import (
     Weighting,
@@ -26,7 +21,6 @@ from ...transfer.retention import (
     shared_objective,
     strategy_drive,
     trained_shares,
-    useful_share,
 )
 from ...verification.charts import chart, example, integers, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
@@ -265,39 +259,6 @@ COEXIST = theorem(
 )
 
 
-def by_powers(merits: Values, power: Values) -> Values:
-    """The shares rho^(1/p), normalised."""
-    return softmax(np.log(merits) / power[:, None], axis=-1)
-
-
-def power_objective(policy: Values, merits: Values, power: Values) -> Values:
-    return by_instance(
-        lambda q, rho, p: shared_objective(q, LINES, rho, power_weighting(p)), policy, merits, power
-    )
-
-
-POWERS = theorem(
-    "Weighed by V^-p, of strategies that share no prompt shares as rho^(1/p) are the best: none is zero",
-    statement=r"J(q) = \sum_s \rho_s \frac{q_s^{1-p}}{1-p} \text{ (log at } p = 1) \;\le\;"
-    r" J(q^*),\quad q^*_s \propto \rho_s^{1/p}",
-    source=SOURCE,
-    on=chart(policy=simplex(4, spread=2), merits=simplex(4, spread=1), power=uniform(0.3, 2.0)),
-    at_most=(power_objective, lambda merits, power: power_objective(by_powers(merits, power), merits, power)),
-    examples=(
-        example(policy=".4 .3 .2 .1", merits=".4 .3 .2 .1", power="1"),
-        example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
-    ),
-    share=0.02,
-    false=(
-        neighbour(
-            "shares as rho^p",
-            at=example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
-            rhs=lambda merits, power: power_objective(by_powers(merits, 1 / power), merits, power),
-        ),
-    ),
-)
-
-
 def two_strategies(share: Values, first: Values, second: Values) -> Values:
     """The drive of the first of two strategies that share no prompt, over q (1-q)."""
     policies, rho = np.stack([share, 1 - share], axis=-1), np.stack([first, second], axis=-1)
@@ -370,33 +331,4 @@ MOST_MERIT = refuted(
     note="Divided by the std in groups of eight, merits 20, 19, 18, 17 end at shares .381, .275, .202, .141:"
     " one strategy is left where nothing is divided, and not where the std is.",
     false=(neighbour("MaxRL too ends there", lhs=partial(best_share, scale="mean")),),
-)
-
-PRICE = Source("ours", "the price of an advantage that retains")
-
-
-def share_of_correct(rate: Values, error: Values, unsolvable: Values, scale: str) -> Values:
-    return useful_share(rate, rate * error, group_weighting(16, scale), unsolvable=unsolvable)
-
-
-USEFUL = theorem(
-    "Where an incorrect answer passes that is rarer than the correct, MaxRL drives less to what is correct",
-    statement=r"e \le V \;\Rightarrow\; \frac{(1-u)\,\alpha_G(V) V(1-V)}{(1-u)\,\alpha_G(V) V(1-V) +"
-    r" u\,\alpha_G(e) e(1-e)} \le \text{ the same with a constant for } \alpha_G",
-    source=PRICE,
-    on=chart(rate=OPEN_RATES, error=uniform(0.01, 1), unsolvable=uniform(0.05, 0.95)),
-    at_most=(partial(share_of_correct, scale="mean"), partial(share_of_correct, scale="none")),
-    examples=(
-        example(rate=".25", error=".04", unsolvable=".5").giving(lhs=".84230036111", rhs=".949848024316"),
-    ),
-    note="Where it is more frequent than the correct, e > V, the share is larger: at V = .25 and half of the"
-    " prompts unsolvable, undivided, std and MaxRL in groups of 16 have .950, .918, .842 at e = .01, one half"
-    " at e = V, and .439, .466, .552 at e = .4. The rate from which on MaxRL is better is V itself.",
-    false=(
-        neighbour(
-            "more frequent too",
-            at=example(rate=".25", error="1.6", unsolvable=".5"),
-            lhs=partial(share_of_correct, scale="mean"),
-        ),
-    ),
 )

@@ -1,14 +1,11 @@
 """Strategies that prompts share.
 
-Of a policy over strategies for all prompts, trained without a KL on advantages that are not divided, one is
-left: on average the one that solves most prompts. What a rare one gains beside it, what two prompts that
-prefer different answers share apart, and how far the seeds are apart under a KL. What is left: `retention`.
+A policy over strategies for all prompts, trained without a KL on advantages that are not divided, is left
+with the one that solves most prompts. Here is what a rare strategy gains beside it, by the form of the
+advantage; mixtures at the end of training are in `retention`.
 """
 
-from collections.abc import Callable
-from functools import partial, wraps
-from inspect import signature
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +13,7 @@ from ...references import Source
 from ...stationary.groups import SCALES, group_weight, success_weights
 from ...verification.charts import chart, example, integers, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, theorem
+from .._strategies import by_instance
 
 Values = np.ndarray
 SOURCE = Source("ours", "strategies that prompts share")
@@ -23,26 +21,11 @@ MOST = 10
 FORMS = ("none", "std", "mean")
 
 
-def one_by_one(side: Callable[..., Any]) -> Callable[..., Values]:
-    """A side of one instance as a side of a batch."""
-
-    @wraps(side)
-    def batched(*args: Any, **kwargs: Any) -> Values:
-        arguments = signature(side).bind(*args, **kwargs).arguments
-        kinds = {name: parameter.annotation for name, parameter in signature(side).parameters.items()}
-
-        def argument(name: str, i: int) -> Any:
-            value = arguments[name][i] if np.ndim(arguments[name]) else arguments[name]
-            return kinds[name](value) if kinds[name] in (int, float) else value
-
-        batch = max(len(values) for values in arguments.values() if np.ndim(values))
-        return np.array([side(*(argument(name, i) for name in arguments)) for i in range(batch)])
-
-    return batched
+def gain_over_groups(kinds: Values, size: Values, eps: float) -> Values:
+    return by_instance(lambda rho, number: gain_over_group(rho, int(number), eps), kinds, size)
 
 
-@one_by_one
-def gain_over_groups(kinds: Values, size: int, eps: float) -> Values:
+def gain_over_group(kinds: Values, size: int, eps: float) -> Values:
     """The expected update of a rare r's logit over its mass eps, by the counts c of a group's answers."""
     c, (r_only, s_only, _) = np.arange(size + 1), kinds
 
@@ -88,11 +71,11 @@ GROWTH = theorem(
 )
 
 
-@one_by_one
-def maxrl_drive(share: float, rare: float, common: float, size: int) -> float:
+def maxrl_drive(share: Values, rare: Values, common: Values, size: Values) -> Values:
     """rho(r only) alpha_G(q) - rho(s only) alpha_G(1-q), the drive of the log odds of two strategies."""
-    gain, loss = group_weight(int(size), np.array([share, 1 - share]), "mean")
-    return float(rare * gain - common * loss)
+    rates = np.stack([share, 1 - share], axis=-1)
+    weights = by_instance(lambda number, q: group_weight(int(number), q, "mean"), size, rates)
+    return rare * weights[:, 0] - common * weights[:, 1]
 
 
 MAXRL = theorem(
@@ -115,48 +98,5 @@ MAXRL = theorem(
             at=example(share=".01", rare=".5", common=".5", size="8"),
             rhs=lambda rare, common, size: (size - 2) * rare - common,
         ),
-    ),
-)
-
-
-@one_by_one
-def exponent_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
-    """d log delta over d log O along E v, of two prompts that prefer other correct answers by the odds."""
-    first = np.array([odds, 1.0]) / (1 + odds) * rate
-    base = np.array([[*first, 1 - rate], [*first[::-1], 1 - rate]])
-    policy = base * np.exp([eps / 2, -eps / 2, 0.0])
-    policy /= policy.sum(axis=1, keepdims=True)
-    mass = policy[:, :2].sum(axis=1, keepdims=True)
-    move = (policy * np.where(np.arange(3) < 2, 1 - mass, -mass)).mean(axis=0)
-    # The incorrect mass is that of equal answers, whose logits share its move.
-    rise = (policy[:, :2] / mass @ move[:2]).mean() - move[2] / invalid
-    return float((move[0] - move[1]) / eps / rise)
-
-
-def spread(odds: Values) -> Values:
-    return np.square((odds - 1) / (odds + 1))
-
-
-APART = theorem(
-    "Near equal shares, what two prompts share apart moves as a power of the odds of being right",
-    statement=r"\frac{d\log\delta}{d\log O} = \frac{n_0}{n_0+2}\bigl(1 - 2 V d^2\bigr),\quad"
-    r" d = \frac{o-1}{o+1}, \; \delta = \varphi_1 - \varphi_2 \to 0",
-    source=SOURCE,
-    on=chart(odds=log_uniform(1, 100), rate=uniform(0.05, 0.95), invalid=integers(1, 40)),
-    tends=(
-        exponent_apart,
-        lambda odds, rate, invalid: invalid / (invalid + 2) * (1 - 2 * rate * spread(odds)),
-    ),
-    examples=(example(odds="5", rate=".9", invalid="8", rhs=".16"),),
-    tolerance=1e-5,
-    floor=1.0,
-    ladder=(1e-1, 1e-2, 1e-3),
-    share=0.05,
-    false=(
-        neighbour(
-            "at every pass rate as near one",
-            rhs=lambda odds, invalid: invalid / (invalid + 2) * (1 - 2 * spread(odds)),
-        ),
-        neighbour("each prompt alone", rhs=lambda odds, invalid: invalid / (invalid + 2) + 0 * odds),
     ),
 )

@@ -3,21 +3,15 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.answer_trees import random_tree
 
 from dph_theory import FORWARD_KL, REVERSE_KL, mu_from_beta
 from dph_theory.stationary import (
     group_weight,
     mixed_share,
     normalised_pass_rate_at,
-    normalised_policy,
     normalised_validities,
     pass_rate_at,
-    policy_divergence,
-    sequence_policy,
     several_policies_below,
-    table_pass_rate,
-    token_policy,
 )
 
 
@@ -60,33 +54,10 @@ def test_other_divergences_and_scales():
     assert normalised_pass_rate_at(0.2, 1e-3, 5) == 1
 
 
-@pytest.mark.parametrize("solver", [token_policy, sequence_policy])
-def test_a_normalised_policy_is_the_policy_at_its_own_weight(solver):
-    base, valid = random_tree(3)
-    found = normalised_policy(base, valid, 0.5, 4, solver=solver)
-    weight = group_weight(4, table_pass_rate(found, valid))
-    assert policy_divergence(found, solver(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
-
-
-def test_the_start_decides_for_trees_too():
-    base, valid = [np.array([0.01, 0.99])], np.array([True, False])
-    for start, pass_rate in ((None, 0.504222), (0.9, 0.999782)):
-        policy = normalised_policy(base, valid, 0.42, 32, start=start)
-        assert policy[0][0] == pytest.approx(pass_rate, abs=5e-7)
-
-
-def test_nothing_to_move():
-    base, valid = random_tree(4)
-    policy = normalised_policy(base, np.zeros_like(valid), 0.5, 4)
-    assert policy_divergence(policy, base) == pytest.approx(0, abs=1e-12)
-
-
 def test_near_a_fold_the_nearer_policy_is_found():
     # Two of three roots are closer than one step of the grid on which a change of sign is looked for.
-    base, valid = [np.array([0.001, 0.999])], np.array([True, False])
     found = [root.pass_rate for root in normalised_validities(0.001, 0.26, 16)]
     assert found == pytest.approx([0.626067806727, 0.668522472906, 0.999439457075], abs=1e-11)
-    assert normalised_policy(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)
 
 
 @pytest.mark.parametrize(("mixed_only", "pass_rate"), [(False, 0.972), (True, 0.997)])

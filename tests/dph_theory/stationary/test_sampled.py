@@ -8,7 +8,6 @@ from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
     policy_at_temperature,
-    rewarded_policy,
     sequence_policy,
     tempered,
     token_policy,
@@ -70,15 +69,6 @@ def test_many_resets_of_a_token_penalty_select_the_filtered_model():
     assert [*map(share, (1, 10, 100))] == pytest.approx([0.501109, 0.857831, 0.896344], abs=1e-6)
     filtered = filtered_policy(TWO_TOKENS, TWO_TOKENS_VALID)
     assert valid_answer_shares(filtered, TWO_TOKENS_VALID)[0, 0] == pytest.approx(0.9)
-
-
-def test_two_rewards_make_four_kinds_of_answers():
-    # Right in form, right out of form, wrong in form, wrong out of form.
-    (policy,) = rewarded_policy([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
-    gains = policy / [0.1, 0.2, 0.3, 0.4]
-    assert np.log(gains / gains[3]) == pytest.approx([5, 2, 3, 0])
-    base, valid = random_tree(1)
-    assert_same(rewarded_policy(base, valid * 1.0, 0.3), sequence_policy(base, valid, 0.3), atol=1e-12)
 
 
 def test_masking_leaves_truncation_odds_of_its_own():

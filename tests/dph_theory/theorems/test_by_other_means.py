@@ -7,7 +7,6 @@ from scipy import integrate, optimize
 from dph_theory import CHI_SQUARED, filtered
 from dph_theory.theorems import _estimators as estimators
 from dph_theory.theorems._token_trees import STRING, STRINGS
-from dph_theory.theorems.binary_rewards import misspecification
 from dph_theory.theorems.divergences import rehearsal_gauge
 from dph_theory.tokens import joint
 from dph_theory.verification.charts import as_floats
@@ -16,17 +15,6 @@ from dph_theory.verification.charts import as_floats
 def softmax(logits):
     weight = np.exp(logits - logits.max())
     return weight / weight.sum()
-
-
-def test_the_best_product_by_a_grid_over_both_bits():
-    # The tokens must agree: nothing but Diracs is fully valid, and at beta = .2 the best is near one.
-    base, valid = np.array([[0.3, 0.15, 0.35, 0.2]]), np.array([[True, False, False, True]])
-    grid = (np.arange(800) + 0.5) / 800
-    p, q = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
-    products = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
-    costs = (products * np.log(products / base)).sum(axis=-1) + products[:, 1:3].sum(axis=-1) / 0.2
-    best = misspecification.best_product(base, valid, 0.2)[0]
-    assert best == pytest.approx(products[np.argmin(costs)], abs=2e-3)
 
 
 @pytest.mark.parametrize(("index", "stated"), [*enumerate((1, 0.25, 0.25 / np.e, 0.25, 0.25))])

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dph_theory.stationary.groups import SCALES
 from dph_theory.transfer.retention import (
     group_weighting,
     power_weighting,
@@ -13,8 +12,6 @@ from dph_theory.transfer.retention import (
     shared_objective,
     strategy_drive,
     trained_shares,
-    update_moments,
-    useful_share,
 )
 
 UNDIVIDED, STD, MAXRL = (group_weighting(16, form) for form in ("none", "std", "mean"))
@@ -135,30 +132,6 @@ def test_the_drive_is_the_slope_of_the_objective(seed):
         slopes = [(objective(theta + step) - objective(theta - step)) / (2 * eps) for step in steps]
         policy = np.exp(theta) / np.exp(theta).sum()
         assert strategy_drive(policy, success, rho, weighting) == pytest.approx(slopes, rel=1e-5, abs=1e-7)
-
-
-def advantages(verdicts, scale):
-    correct, size = verdicts.sum(axis=1, keepdims=True), verdicts.shape[1]
-    mixed = (correct > 0) & (correct < size)
-    spread = SCALES[scale](np.clip(correct, 1, size - 1), size)
-    return np.where(mixed, (verdicts - correct / size) / spread, 0.0)
-
-
-@pytest.mark.parametrize("scale", ["none", "std", "mean"])
-def test_moments_are_those_of_sampled_groups(scale):
-    rng, rate = np.random.default_rng(0), 0.2
-    correct = rng.random((200_000, 8)) < rate
-    updates = (advantages(correct, scale) * (correct - rate)).mean(axis=1)
-    mean, variance = update_moments(8, rate, scale)
-    assert updates.mean() == pytest.approx(mean, rel=0.02)
-    assert updates.var() == pytest.approx(variance, rel=0.02)
-
-
-def test_the_rate_of_error_from_which_maxrl_is_better_is_the_pass_rate_itself():
-    for rate in (0.01, 0.1, 0.4):
-        shares = np.array([useful_share(rate, rate * x, MAXRL) for x in (0.5, 1, 2)])
-        rival = np.array([useful_share(rate, rate * x, UNDIVIDED) for x in (0.5, 1, 2)])
-        assert np.sign(shares - rival).tolist() == pytest.approx([-1, 0, 1])
 
 
 @pytest.mark.parametrize(("error", "share"), [(0.02, 0), (1 / 16, 0), (0.1, 0.0671), (0.2, 0.1936)])

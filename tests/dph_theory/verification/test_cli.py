@@ -75,21 +75,6 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
         assert ("this takes about" in done.stdout) is installed
 
 
-@pytest.mark.slow
-def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
-    # A finder that knows no torch, loaded before anything else.
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as u; find = u.find_spec\n"
-        "u.find_spec = lambda name, package=None: None if name == 'torch' else find(name, package)\n"
-    )
-    words = ("verify", "kl_estimators", "--quick", "--instances", "100")
-    without = {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([DPH, *words], capture_output=True, text=True, check=True, env=os.environ | without)
-    last = " ".join(done.stdout.split())
-    assert "8 theorems" in last
-    assert "1 left out, they need torch (pip install -e '.[toy]')" in last
-
-
 def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem():
     done = here("kl_control.cost", "--quick", "--json", "-")
     assert [report["theorem"] for report in json.loads(done.stdout)] == ["kl_control.cost"]

@@ -6,13 +6,25 @@ import numpy as np
 import pytest
 import torch
 from support.tiny_llama import plain_log_probs, tiny_tokenizer
-from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, flat_reward, same, trainer, weights
+from support.tiny_training import (
+    PROMPTS,
+    TRL_WARNS,
+    StopAfter,
+    checkpoint,
+    even_reward,
+    flat_reward,
+    same,
+    trainer,
+    weights,
+)
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.finite_training import SmallNoiseWarning, excess_by_noise
 from dph_theory.meter import excess_kl_estimate
 from full_scale.training.collapse_meter import STEP, CollapseMeter, _excess_by_noise, _step_of
+from full_scale.training.metrics import CERTIFIED
+from full_scale.training.train import _findings
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
@@ -79,6 +91,7 @@ def test_two_lines_on_a_plain_grpo_trainer_measure_what_the_theory_says(model, t
         wanted = {
             "excess_kl": expected.mean,
             "excess_kl_se": expected.mean_standard_error,
+            "certified_share": expected.certified,
             "pass_rate": np.mean(rewards),
             "kl": (log_pi - log_ref).mean().item(),
             "cost": (log_pi - log_ref).mean().item() - expected.mean,
@@ -97,10 +110,27 @@ def test_meter_and_step_change_neither_weights_nor_random_numbers(model, tmp_pat
     both, logs = metered(model, tmp_path / "both", meter={"step": True, "every": 2}, max_steps=6)
     assert same(weights(alone), weights(both))
     # Every second batch alone; luck needs a step that was measured before.
-    assert [len(log) for log in logs] == [6, 0, 7, 0, 7, 0]
+    assert [len(log) for log in logs] == [7, 0, 8, 0, 8, 0]
     assert all(math.isfinite(log[STEP]) for log in both.state.log_history if STEP in log)
     assert logs[2]["by_luck"] >= 0
     assert caplog.text.count("collapse/by_luck is an upper bound: the noise is not small") == 1
+
+
+def test_a_resumed_run_certifies_what_the_unbroken_run_does(model, tmp_path):
+    settings = {"save_strategy": "steps", "save_steps": 2, "max_steps": 4, "learning_rate": 1e-3}
+
+    def run(folder, *, start=None, **more):
+        resumed = trainer(model, tmp_path / folder, **settings, **more)
+        CollapseMeter(RATES).attach(resumed, resumed.reference)
+        resumed.train(resume_from_checkpoint=start)
+        log = [log for log in resumed.state.log_history if "loss" in log]
+        return [entry[CERTIFIED] for entry in log], _findings("GRPO", log, resumed.args)
+
+    unbroken = run("unbroken")
+    run("stopped", callbacks=[StopAfter(3)])
+    assert run("stopped", start=checkpoint(tmp_path / "stopped", 2)) == unbroken
+    assert all(0 < share <= 1 for share in unbroken[0])
+    assert sum("excess KL proves" in said or "no strategy of share" in said for said in unbroken[1]) == 1
 
 
 def test_prompts_without_a_base_rate_are_left_out_and_counted(model, tmp_path):

@@ -21,7 +21,7 @@ from full_scale.tasks.protocol import Score, VerifierError, WeightedReward
 from full_scale.training.arguments import arguments
 from full_scale.training.card import CARD, write_card
 from full_scale.training.judging import VerifierReward
-from full_scale.training.metrics import log_text
+from full_scale.training.metrics import CERTIFIED, log_text
 from full_scale.training.train import _findings, build_trainer, opening_sentences, train
 from full_scale.training.trained_run import KIND as TRAINING
 from full_scale.training.trained_run import TrainingRecord
@@ -267,6 +267,16 @@ TENTHS = [{EXCESS: excess} for mean in (0.1, 0.2, 0.3) for excess in (*[None] * 
 )  # fmt: skip
 def test_a_record_tells_where_the_training_began_and_ended_and_its_idle_groups(log, baseline, said):
     assert _findings("GRPO", log, SimpleNamespace(baseline=baseline, online="none")) == said
+
+
+def test_a_record_says_which_strategies_the_last_excess_kl_proves_retained():
+    def said(*shares):
+        log = [{CERTIFIED: share} for share in shares]
+        return _findings("GRPO", log, SimpleNamespace(baseline="mean", online="none"))
+
+    (sentence,) = said(0.9, None, 0.123)
+    assert "no strategy of share 0.12 or more is lost" in sentence
+    assert said(0.1, 1.0) == ["GRPO: the last excess KL proves of no strategy that it is retained."]
 
 
 def test_a_log_and_what_users_take_for_a_fault_are_told_in_a_few_words():
