@@ -103,7 +103,7 @@ def answers_left(
     two = (before.sum(axis=1) >= 2) & (after.sum(axis=1) >= 2)
     if two.sum() < 2:
         return None
-    agree = [bounded_mean(answer_agreement(side, side)[two], rng, low=0.0) for side in codes]
+    agree, agree_run = (bounded_mean(answer_agreement(side, side)[two], rng, low=0.0) for side in codes)
     before, after = before[two], after[two]
     fresh = ((before == 0) * after).sum(axis=1) / after.sum(axis=1)
     once = (before == 1).sum(axis=1) / before.sum(axis=1)
@@ -111,7 +111,7 @@ def answers_left(
     clear = top[:, -1] - top[:, -2] >= CLEAR
     led = (before.argmax(axis=1) == after.argmax(axis=1))[clear]
     new, by_chance = float(fresh.mean()), float(once.mean())
-    return AnswersLeft(int(two.sum()), *agree, new, by_chance, int(led.sum()), int(clear.sum()))
+    return AnswersLeft(int(two.sum()), agree, agree_run, new, by_chance, int(led.sum()), int(clear.sum()))
 
 
 def pair_agreement(won: np.ndarray) -> np.ndarray:

@@ -314,7 +314,7 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     return MatchedRows(before, after, len(only_base), len(only_run), pairs, len(shared) - len(keys))
 
 
-def _in_order(key: str) -> tuple[bool, int, str]:
-    """Numbers first, also those that are text."""
-    digits = key.isdecimal()
-    return not digits, int(key) if digits else 0, key
+def _in_order(key: str) -> tuple[bool, int, str, str]:
+    """Numbers first, also those that are text, by their size."""
+    digits = key.lstrip("0") if key.isdecimal() else ""
+    return not key.isdecimal(), len(digits), digits, key

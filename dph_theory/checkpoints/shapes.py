@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..support.rows import parsed_json
 from .counts import MOST_ANSWERS
 
 _TEXTS, _TRUTHS = ("prompt", "input", "input_prompt"), ("gts", "ground_truth", "solution")
@@ -266,8 +267,8 @@ def within(row: Any, path: str) -> Any:
 
 
 def plain(text: str) -> Any:
-    """The number, the truth value or the list that stands as text, or the text."""
+    """Return the number, the truth value or the list that stands as text, or the text."""
     with suppress(ValueError):
-        value = json.loads(text)
+        value = parsed_json(text)
         return text if isinstance(value, str) else value
     return text
