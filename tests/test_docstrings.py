@@ -20,7 +20,6 @@ OLD_WORDS = re.compile(
 )
 """Words with a modern one in their place: matched, constant, distinguished, minus, from where."""
 ROOMS = {
-    "dph_theory/audit": 50,
     "dph_theory/coq": 8,
     "dph_theory/meter.py": 1,
     "dph_theory/predict": 19,
