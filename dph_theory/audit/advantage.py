@@ -108,11 +108,11 @@ def _in_batches(
     rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
     drawn, advantages = [], []
     for _ in range(draws):
-        others = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
+        other_rows = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
         drawn.append(rng.permuted(sorted_groups(size), axis=1))
         # The same other groups for every k, so that noise of theirs is no difference between the k. In its
         # own precision: the noise of the draws is larger, and a trainer is ten times faster so.
-        batches = (np.concatenate([row[None], others]) for row in drawn[-1])
+        batches = (np.concatenate([row[None], other_rows]) for row in drawn[-1])
         advantages += [called(advantage, rewards)[:1] for rewards in batches]
     return np.concatenate(drawn), np.concatenate(advantages)
 
@@ -162,7 +162,7 @@ class AdvantageReport(LossReport):
     """Findings about one advantage at group size G; lists run over `pass_rates`.
 
     Attributes:
-        advantage, group_size, verdict: Name, G, and the answer in sentences.
+        advantage, group_size, `verdict`: Name, G, and the answer in sentences.
         weight, objective: alpha_G(V), which is 1 for an unbiased gradient of V, and J_G(V).
         maximises: Terms (coefficient, name) of J_G.
         other_batches: Weights in a hard and in an easy batch (BATCHES), if `couples_groups`.

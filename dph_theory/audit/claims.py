@@ -38,7 +38,7 @@ class CheckError(AssertionError):
     """Raised when a loss is not what it is claimed to be; the message says what it is."""
 
 
-def check(
+def check(  # noqa: D417, the word of the argument is spared in docstrings
     loss: Loss,
     *,
     descends: str | None = None,
@@ -52,7 +52,7 @@ def check(
 
     Args:
         loss: Loss as in `audit`.
-        descends: Penalty beside the reward on sequences, one of DESCENDS.
+        `descends`: Penalty beside the reward on sequences, one of `DESCENDS`.
         ratio: Ratios pi/old, (low, high), for which the objective is exact.
         log_ratio: Values of log(pi/ref), (low, high), for which it is exact, in nats.
         advantage: Largest |A| for which it is exact.

@@ -209,7 +209,7 @@ def _imported(path: Path) -> ModuleType:
 
 
 def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str]]) -> None:
-    """Print the verdicts, and below them the other findings, in MOST_LINES lines of 80 columns."""
+    """Print the summaries, and below them the other findings, in MOST_LINES lines of 80 columns."""
     lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
     findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
     width = max(map(len, findings), default=0) + 2

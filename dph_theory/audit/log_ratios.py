@@ -19,7 +19,7 @@ FINE = np.concatenate([-_FAR_LOG_RATIOS[::-1], np.linspace(-3.0, 3.0, 121), _FAR
 POWERS = FINE[np.abs(FINE) <= 30]
 """Log ratios at which no power of a ratio in use underflows; a zone at an end goes on beyond it."""
 SHIFTS = (0.0, 1.3, 5.0)
-"""Distances of both log-probabilities below their maximum; a zone has no slope at any of them."""
+"""Distances of both log-probabilities below their maximum; a zone lacks a slope at each."""
 DTYPES = (torch.float32, torch.bfloat16)
 HALVINGS = 12
 

@@ -183,7 +183,7 @@ class MetricReport(LossReport):
     """Findings about a metric.
 
     Attributes:
-        metric, verdict: Name, and the answer in a sentence.
+        metric, `verdict`: Name, and the answer in a sentence.
         estimates: Target that it estimates without bias at every p, n and k, or None.
         nearest, biases: Target of the least largest bias, and the biases.
         known_as: Estimator in circulation with exactly its values.

@@ -212,7 +212,7 @@ class AuditReport(LossReport):
     """Findings about one loss on one kind of samples.
 
     Attributes:
-        loss, samples, verdict: Name, origin of the samples, and the answer in sentences.
+        loss, samples, `verdict`: Name, origin of the samples, and the answer in sentences.
         value: Match of the value.
         gradient, sequence_gradient, unequal_gradient: Matches on single tokens, on answers of several tokens
             of one length, and of unequal lengths (a token mean in the limit of large batches).

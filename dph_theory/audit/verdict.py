@@ -33,7 +33,7 @@ _ALARMS: Mapping[str, str] = {
 
 
 def verdict_of(report: AuditReport) -> str:
-    """Write the verdict, such as: k3 on policy samples: It has the gradient of the forward KL."""
+    """Write the summary, such as: k3 on policy samples: It has the gradient of the forward KL."""
     start = f"{report.loss} on {report.samples.replace('_', ' ')} samples: "
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"

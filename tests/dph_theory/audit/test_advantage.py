@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from dph_theory.audit import audit_advantage
-from dph_theory.audit.advantage import AdvantageError, called, objective_of, tabulate
+from dph_theory.audit.advantage import objective_of, tabulate
+from dph_theory.audit.precision import AdvantageError, called
 from dph_theory.losses import advantages as forms
 from dph_theory.losses.advantages import (
     batch_normalised,
