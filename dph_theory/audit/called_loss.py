@@ -26,13 +26,12 @@ class LossError(Exception):
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """Expected value and gradient in the logits (flattened), and the variance of one batch's gradient."""
+    """Expected value and gradient in the logits (flattened)."""
 
     problem: Problem
     samples: str
     value: float
     gradient: Tensor
-    variance: float
     scale: float
     """Largest norm of a batch's gradient, against which a mean counts as vanishing."""
 
@@ -179,10 +178,9 @@ class Audited:
             gradients.append(factor * torch.einsum("yt,ytp->p", slope, jacobian[places, : slope.shape[1]]))
         chance, stacked = torch.tensor(chances, dtype=distribution.dtype), torch.stack(gradients)
         mean = chance @ stacked
-        variance = float(chance @ ((stacked - mean) ** 2).sum(dim=-1))
         total = float(chance @ torch.tensor(values, dtype=distribution.dtype))
         largest = float(stacked.norm(dim=-1).max())
-        return ExpectedLoss(problem, self.samples, total, mean, variance, largest)
+        return ExpectedLoss(problem, self.samples, total, mean, largest)
 
 
 def _in_one_line(error: Exception) -> str:

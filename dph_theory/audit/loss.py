@@ -53,10 +53,8 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     Source: ours, entries `kl_estimators`, `sequence_penalties`, `token_penalties`.
     """
     choice("samples", samples, SAMPLES)
-    plain = Audited.from_function(loss, samples)
-    audited = with_one_an_answer(plain)
+    audited = with_one_an_answer(Audited.from_function(loss, samples))
     draft = _Audit(audited, seed).draft(name or str(getattr(loss, "__name__", "the loss")))
-    draft = replace(draft, advantages="one a token" if audited is plain else "one an answer")
     if draft.drops_penalty:
         # Where a prompt is solved its groups agree: what holds the others there is not there.
         draft = replace(draft, acts_on="not known", selects="none")

@@ -226,7 +226,7 @@ class AuditReport(LossReport):
             gradient at advantages of 1 and -1.
         failures: Problems on which the loss failed.
         equal_groups: Gradient if all advantages are zero.
-        advantages, mixes_answers: "one an answer" or "one a token"; True if answers depend on others' ones.
+        mixes_answers: True if an answer's gradient depends on the advantages of others.
         declared: Sentence on the declared policy loss that it is.
     """
 
@@ -252,7 +252,6 @@ class AuditReport(LossReport):
     failures: tuple[Finding, ...]
     stopped: tuple[Finding, ...] = ()
     equal_groups: Finding | None = None
-    advantages: str = "one a token"
     mixes_answers: bool = False
     declared: str = ""
 
