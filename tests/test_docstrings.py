@@ -20,8 +20,6 @@ OLD_WORDS = re.compile(
 )
 """Words with a modern one in their place: matched, constant, distinguished, minus, from where."""
 ROOMS = {
-    "dph_theory/audit": 50,
-    "dph_theory/checkpoints": 24,
     "dph_theory/predict": 19,
     "dph_theory/transfer": 9,
     "full_scale": 12,

@@ -1,4 +1,3 @@
-from .advantage import AdvantageError as AdvantageError
 from .advantage import AdvantageReport as AdvantageReport
 from .advantage import audit_advantage as audit_advantage
 from .claims import CheckError as CheckError
@@ -7,6 +6,7 @@ from .loss import audit as audit
 from .metric import MetricError as MetricError
 from .metric import MetricReport as MetricReport
 from .metric import audit_metric as audit_metric
+from .precision import AdvantageError as AdvantageError
 from .report import SAMPLES as SAMPLES
 from .report import AuditReport as AuditReport
 from .report import Match as Match

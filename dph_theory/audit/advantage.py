@@ -1,7 +1,7 @@
 """Weight of prompts by their pass rate under an advantage, and the objective that it maximises.
 
-The weight on the gradient of a prompt's pass rate is exact, by every outcome of a group. Where a group's
-advantages depend on the other groups of a batch, the other groups are simulated.
+The weight on the gradient of a prompt's pass rate is exact, from the table of advantages by the number of
+correct answers in a group. If advantages depend on the other groups of a batch, those are simulated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,33 +11,34 @@ from itertools import product, zip_longest
 import numpy as np
 
 from ..losses.advantages import EPSILONS, Advantage
-from ..numeric.arrays import Scalars, integers, open_rate, probability
+from ..numeric.arrays import Scalars, integers, probability
 from ..numeric.elementary import Values
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
 from .declared_advantages import declared_advantage
-from .precision import FLOAT32, ROUNDING, AdvantageError, called, rounding_of, sorted_groups
+from .precision import FLOAT32, ROUNDING, called, rounding_of, sorted_groups
 from .quantities import find_sum
 from .report import Finding, LossReport
 
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
-"""Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
+"""Largest group whose 2^G outcomes are enumerated, and largest of all."""
 PROMPTS = 64
 """Prompts in a simulated batch."""
 BATCHES: Mapping[str, tuple[float, float]] = {"even": (0.0, 1.0), "hard": (0.0, 0.2), "easy": (0.8, 1.0)}
-"""Between which pass rates the other prompts of a simulated batch are spread evenly."""
+"""Range of the pass rates of the other prompts of a simulated batch, which are spread evenly."""
 
 
 @dataclass(frozen=True)
 class ByCount:
-    """Advantages by the number k of correct answers, k = 0 .. G, averaged over the outcomes with that k.
+    """Mean advantages by the number k = 0 .. G of correct answers in the group.
 
-    `right` and `wrong` (G+1,) are the advantages of a correct and of an incorrect answer (0 where there is
-    none); `symmetric` says that only k matters, `coupled` that the other groups of a batch matter, over
-    which the advantages then are means; `bad` lists the k at which some advantage is not finite (counted as
-    zero).
+    Attributes:
+        right, wrong: Advantages of a correct and an incorrect answer, shape (G+1,); 0 where there is none.
+        symmetric: True if only k matters, not the order of the answers.
+        coupled: True if the other groups of a batch matter, over which the advantages then are means.
+        bad: The k at which some advantage is not finite, which counts as zero.
     """
 
     right: np.ndarray
@@ -48,11 +49,11 @@ class ByCount:
 
     @property
     def group_size(self) -> int:
-        """G."""
+        """Group size G."""
         return len(self.right) - 1
 
     def weight(self, pass_rate: Scalars) -> Values:
-        """alpha_G(V), shape of `pass_rate` in [0, 1]: the mean of A(right) - A(wrong) over the others."""
+        """alpha_G(V), shape of `pass_rate` in [0, 1]: mean of A(right) - A(wrong) over the other answers."""
         chances = success_weights(self.group_size - 1, probability("pass_rate", pass_rate))
         return np.asarray((chances * (self.right[1:] - self.wrong[:-1])).sum(axis=-1))
 
@@ -62,22 +63,13 @@ class ByCount:
         gained = np.append(0.0, np.cumsum(self.right[1:] - self.wrong[:-1])) / self.group_size
         return np.asarray(success_weights(self.group_size, probability("pass_rate", pass_rate)) @ gained)
 
-    def variance(self, pass_rate: Scalars) -> Values:
-        """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
-        v = open_rate("pass_rate", pass_rate)[..., None]
-        size, k = self.group_size, np.arange(self.group_size + 1)
-        chance = success_weights(size, v[..., 0])
-        gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
-        mean = (chance * gradient).sum(axis=-1, keepdims=True)
-        return np.asarray(size * (chance * (gradient - mean) ** 2).sum(axis=-1))
-
 
 def tabulate(advantage: Advantage, group_size: int, batch: str = "even", draws: int | None = None) -> ByCount:
-    """The table of an advantage, computed in float64.
+    """Tabulate an advantage by the number of correct answers, in float64.
 
-    A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
-    then is that of its mean over outcomes with the same k. One whose groups depend on each other is averaged
-    over `draws` simulated batches of `batch`, one of BATCHES.
+    A function that distinguishes the places in a group is averaged over all 2^G outcomes, above G = 12 over
+    random orders. One whose groups depend on each other is averaged over `draws` batches of `batch`, one of
+    BATCHES.
 
     Raises:
         AdvantageError: If the function fails; the message says why.
@@ -86,48 +78,43 @@ def tabulate(advantage: Advantage, group_size: int, batch: str = "even", draws: 
     sizes = integers("group_size", group_size, at_least=2)
     if sizes.ndim or sizes > LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP}")
-    size = int(sizes)
     if not callable(advantage):
         raise argument_error("advantage", advantage, "a function of rewards (groups, G) to as many numbers")
+    size, rng = int(sizes), np.random.default_rng(0)
     rows = sorted_groups(size)
     advantages = np.concatenate([called(advantage, row[None], precise=True) for row in rows])
-    if not _agree(called(advantage, rows, precise=True), advantages):
-        return _in_batches(advantage, size, batch, draws or max(4, 256 // size))
-    tried = np.random.default_rng(0).permuted(rows, axis=1)
-    right, wrong = _by_count(rows, advantages)
-    symmetric = _agree(
-        called(advantage, tried, precise=True), np.where(tried > 0, right[:, None], wrong[:, None])
-    )
-    if not symmetric:
-        if size > MOST_ENUMERATED:
-            most = f"only groups up to {MOST_ENUMERATED} can be enumerated"
-            raise AdvantageError(f"the advantage depends on the places in a group: {most}")
-        rows = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(float)
+    tried, (right, wrong) = rng.permuted(rows, axis=1), _by_count(rows, advantages)
+    coupled = not _agree(called(advantage, rows, precise=True), advantages)
+    expected = np.where(tried > 0, right[:, None], wrong[:, None])
+    symmetric = coupled or _agree(called(advantage, tried, precise=True), expected)
+    draws = draws or max(4, 256 // size)
+    if coupled:
+        rows, advantages = _in_batches(advantage, size, *BATCHES[batch], draws)
+    elif not symmetric:
+        outcomes = (np.arange(2 ** min(size, MOST_ENUMERATED))[:, None] >> np.arange(size) & 1).astype(float)
+        drawn = rng.permuted(np.tile(rows, (max(draws, 4096 // size), 1)), axis=1)
+        rows = outcomes if size <= MOST_ENUMERATED else drawn
         advantages = called(advantage, rows, precise=True)
-    return _table(rows, advantages, symmetric=symmetric)
-
-
-def _in_batches(advantage: Advantage, size: int, batch: str, draws: int) -> ByCount:
-    """The mean table of a group beside simulated groups of other prompts."""
-    rng, (low, high) = np.random.default_rng(0), BATCHES[batch]
-    rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
-    drawn, advantages = [], []
-    for _ in range(draws):
-        other_groups = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
-        drawn.append(rng.permuted(sorted_groups(size), axis=1))
-        # The same other groups for every k, so that noise of theirs is no difference between the k.
-        batches = (np.concatenate([row[None], other_groups]) for row in drawn[-1])
-        # In its own precision: the noise of the draws is larger, and a trainer is ten times faster so.
-        advantages += [called(advantage, rewards, precise=False)[:1] for rewards in batches]
-    return _table(np.concatenate(drawn), np.concatenate(advantages), coupled=True)
-
-
-def _table(
-    rows: np.ndarray, advantages: np.ndarray, *, symmetric: bool = True, coupled: bool = False
-) -> ByCount:
     finite = np.isfinite(advantages)
     bad = np.unique(rows.sum(axis=1)[~finite.all(axis=1)].astype(int)).tolist()
     return ByCount(*_by_count(rows, np.where(finite, advantages, 0.0)), symmetric, coupled, tuple(bad))
+
+
+def _in_batches(
+    advantage: Advantage, size: int, low: float, high: float, draws: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of every number of correct answers, and their advantages beside simulated other prompts."""
+    rng = np.random.default_rng(0)
+    rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
+    drawn, advantages = [], []
+    for _ in range(draws):
+        other_rows = (rng.random((PROMPTS - 1, size)) < rates[:, None]).astype(float)
+        drawn.append(rng.permuted(sorted_groups(size), axis=1))
+        # The same other groups for every k, so that noise of theirs is no difference between the k. In its
+        # own precision: the noise of the draws is larger, and a trainer is ten times faster so.
+        batches = (np.concatenate([row[None], other_rows]) for row in drawn[-1])
+        advantages += [called(advantage, rewards)[:1] for rewards in batches]
+    return np.concatenate(drawn), np.concatenate(advantages)
 
 
 def _agree(one: np.ndarray, other: np.ndarray) -> bool:
@@ -137,24 +124,22 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
-    counts, size = np.repeat(rows.sum(axis=1).astype(int), rows.shape[1]), rows.shape[1] + 1
-    right, values = rows.ravel() > 0, advantages.ravel()
-    means = []
-    for chosen in (right, ~right):
-        number = np.bincount(counts[chosen], minlength=size)
-        means.append(np.bincount(counts[chosen], values[chosen], size) / np.maximum(number, 1))
-    return means[0], means[1]
+    """Mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
+    counts, places = rows.sum(axis=1).astype(int), np.arange(rows.shape[1] + 1)
+    answers = np.bincount(counts) * np.stack([places, places[::-1]])
+    sums = np.stack([np.bincount(counts, (advantages * side).sum(axis=1)) for side in (rows, 1 - rows)])
+    right, wrong = sums / np.maximum(answers, 1)
+    return right, wrong
 
 
 REWARDS = ((0.35, 0.95), (0.1, 0.4))
-"""Pairs of rewards that no float holds exactly: where all agree, rounding may leave a deviation."""
+"""Pairs of rewards without an exact float: if all agree, rounding may leave a deviation."""
 SPIKE = 100.0
 """Advantages over a group's mean reach G; so many times as much is a division by almost zero."""
 
 
 def _spike(advantage: Advantage, table: ByCount) -> Finding | None:
-    """The largest advantage, if it comes from a division by almost zero: of verdicts, or by rounding."""
+    """Largest advantage, if it comes from a division by almost zero: of 0 and 1, or by rounding."""
     size, largest = table.group_size, np.maximum(np.abs(table.right), np.abs(table.wrong))
     if (most := float(largest.max())) > SPIKE * size:
         k = int(largest.argmax())
@@ -174,17 +159,19 @@ PASS_RATES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 @dataclass(frozen=True, repr=False)
 class AdvantageReport(LossReport):
-    """Everything found about one advantage at group size G; lists run over `pass_rates`.
+    """Findings about one advantage at group size G; lists run over `pass_rates`.
 
-    `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that
-    of the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
-    `all_right`, `all_wrong`: the advantage in such groups. `couples_groups`: it depends on the other
-    prompts of the batch; the numbers then are means over batches of PROMPTS with pass rates spread evenly
-    over (0, 1), `other_batches` has the weights in a hard and in an easy batch (BATCHES), and no
-    objective or variance is given. `not_finite`: the numbers of correct answers at which some advantage
-    is nan or infinite; `spike`, an advantage that a division by almost zero makes large; `rounding`, how
-    far its own precision moves an advantage, relative to the largest. `equals` says which declared
-    advantage it is.
+    Attributes:
+        advantage, group_size, `verdict`: Name, G, and the answer in sentences.
+        weight, objective: alpha_G(V), which is 1 for an unbiased gradient of V, and J_G(V).
+        maximises: Terms (coefficient, name) of J_G.
+        other_batches: Weights in a hard and in an easy batch (BATCHES), if `couples_groups`.
+        all_right, all_wrong: Advantage in groups that are all correct or all incorrect.
+        symmetric, couples_groups: As in `ByCount`; a coupled one has no objective.
+        drops_equal_groups: True if groups of equal rewards are replaced.
+        not_finite: Numbers of correct answers at which some advantage is not finite.
+        spike: Largest advantage, if a division by almost zero makes it large.
+        equals: Sentence on the declared advantage that it is.
     """
 
     advantage: str
@@ -193,7 +180,6 @@ class AdvantageReport(LossReport):
     pass_rates: tuple[float, ...]
     weight: tuple[float, ...]
     objective: tuple[float, ...]
-    variance: tuple[float, ...]
     maximises: tuple[tuple[float, str], ...]
     other_batches: Mapping[str, tuple[float, ...]]
     all_right: float
@@ -206,9 +192,8 @@ class AdvantageReport(LossReport):
     equals: str
 
     def tables(self) -> Sequence[Table]:
-        """One row a pass rate."""
+        """Tabulate the weights and the objective by pass rate."""
         columns = {"V": self.pass_rates, "weight": self.weight, "J_G": self.objective}
-        columns |= {"variance": self.variance}
         columns |= {f"weight, {name} batch": weights for name, weights in self.other_batches.items()}
         shown = {name: column for name, column in columns.items() if column}
         return (Table.from_rows(tuple(shown), zip_longest(*shown.values())),)
@@ -222,22 +207,21 @@ def audit_advantage(
     drops_equal_groups: bool = False,
     draws: int | None = None,
 ) -> AdvantageReport:
-    """Find how an advantage weights prompts and what it maximises, by enumerating all outcomes of a group.
+    """Find how an advantage weights prompts and what it maximises.
 
     An advantage that depends on the other groups of a batch is audited in simulated batches of PROMPTS
-    prompts; nothing is said then of what it maximises.
+    prompts, without an objective.
 
     Args:
         advantage: A function of rewards (groups, G), zeros and ones, to as many numbers.
         group_size: G, the answers to a prompt.
-        name: What it is called in the report.
-        drops_equal_groups: Whether groups whose answers are all correct or all incorrect are replaced by
-            others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing rewards.
+        name: Name in the report.
+        drops_equal_groups: True if groups of equal rewards are replaced, as in DAPO: the weight is divided by
+            the chance 1 - V^G - (1-V)^G of differing rewards.
         draws: Number of simulated batches, if the advantage depends on its batch.
 
     Raises:
-        AdvantageError: A ValueError, for a function that fails.
-        ValueError: For what is no function, or a group below two.
+        ValueError: If the function fails (AdvantageError) or is none, or the group is below two.
 
     Example:
         >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
@@ -261,7 +245,6 @@ def audit_advantage(
         pass_rates=PASS_RATES,
         weight=tuple(weight_of(table, v, drops_equal_groups=drops).tolist()),
         objective=tuple(table.objective(v).tolist()) if has_objective else (),
-        variance=tuple(table.variance(v).tolist()) if has_objective else (),
         maximises=objective_of(table) if has_objective else (),
         other_batches={batch: tuple(weights.tolist()) for batch, weights in other_batches.items()},
         all_right=float(table.right[-1]),
@@ -277,7 +260,7 @@ def audit_advantage(
 
 
 def weight_of(table: ByCount, pass_rate: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
-    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that rewards differ, if equal ones are dropped."""
+    """alpha_G(V), shape of `pass_rate`; over the chance that rewards differ, if equal ones are dropped."""
     size = table.group_size
     mixed_chance = 1 - pass_rate**size - (1 - pass_rate) ** size if drops_equal_groups else 1.0
     return np.asarray(table.weight(pass_rate) / mixed_chance)
@@ -309,13 +292,11 @@ def _verdict(report: AdvantageReport) -> str:
 
 
 def _three(weights: Sequence[float], digits: int = 4) -> str:
-    """The weights at three of PASS_RATES."""
     rare, even, frequent = (f"{weights[i]:.{digits}g}" for i in (0, 3, -1))
     return f"{rare} at V = .01, {even} at .5, {frequent} at .99"
 
 
 def _alarms(report: AdvantageReport) -> list[str]:
-    """Faults of the advantage, and further dependences."""
     right = ", ".join(map(str, report.not_finite))
     alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
     if report.spike:
@@ -331,11 +312,10 @@ GRPO = "GRPO's objective, about 2 arcsin(sqrt V)"
 
 
 def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
-    """(coefficient, name) of the terms of J_G, at most two; empty if none is known.
+    """Terms (coefficient, name) of J_G, at most two; empty if none is known.
 
-    pass@k = 1 - (1-V)^k; all@k = V^k; log V truncated at order m is minus the sum of (1-V)^j/j to j = m,
-    the sum of pass@k/k to k = m up to a constant; GRPO's is that of its deviation at this G, which tends to
-    2 arcsin(sqrt V). A number added to the std or the mean is named.
+    pass@k = 1 - (1-V)^k; all@k = V^k; log V truncated at order m is minus the sum of (1-V)^j/j to j = m;
+    GRPO's tends to 2 arcsin(sqrt V). A number added to the std or the mean is named.
     """
     size = table.group_size
     grid = (1 - np.cos(np.pi * (np.arange(2 * size + 6) + 0.5) / (2 * size + 6))) / 2

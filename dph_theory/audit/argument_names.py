@@ -9,8 +9,9 @@ from ..support.errors import argument_error
 Loss = Callable[..., Any]
 ARGUMENTS = ("log_pi", "log_ref", "log_old", "advantages", "mask")
 SAMPLER = "log_rollout"
-"""The log-probabilities of the policy that sampled, where a loss has also those of an old policy: then the
-old policy is the policy itself, held fixed, as at the first update on a batch."""
+"""Log-probabilities of the sampler, if a loss also takes those of an old policy, which then is the policy
+itself, detached, as at the first update on a batch.
+"""
 TAKEN = (
     f"any of {', '.join(ARGUMENTS)}, {SAMPLER}, or of names that mean one, as old_log_probs: what is audited "
     "is a function of the sampled tokens' log-probabilities, so no divergence summed over the vocabulary, as "
@@ -25,11 +26,11 @@ _WHOSE = {
     "log_old": {"old", "prev", "previous"},
     SAMPLER: {"rollout", "sampler", "sampling", "generation", "behavior", "behaviour", "vllm", "inference"},
 }
-"""Words of a parameter's name: that it holds logarithms; what says nothing; whose they are."""
+"""Words of a parameter's name: for logarithms, without meaning, and for whose they are."""
 
 
 def _meaning(name: str) -> str | None:
-    """Which of ARGUMENTS, or SAMPLER, a parameter of this name is, such as old_log_probs; None if unknown."""
+    """One of ARGUMENTS or SAMPLER that a parameter means by its name, such as old_log_probs; else None."""
     words = set(name.lower().split("_"))
     if name in (*ARGUMENTS, SAMPLER):
         return name
@@ -43,10 +44,12 @@ def _meaning(name: str) -> str | None:
 
 
 def meanings_of(loss: Loss) -> dict[str, str]:
-    """What each parameter that a loss needs is, by its name: one of ARGUMENTS or SAMPLER.
+    """Meaning of each parameter that a loss needs, one of ARGUMENTS or SAMPLER, by its name.
 
-    One with a default counts if it has just that name. Raises ValueError for others, for two of one meaning,
-    or if none is log_pi.
+    A parameter with a default counts if it has just that name.
+
+    Raises:
+        ValueError: If a parameter is unknown, two mean the same, or none is log_pi.
     """
     try:
         parameters = inspect.signature(loss).parameters.values()
@@ -69,6 +72,6 @@ def meanings_of(loss: Loss) -> dict[str, str]:
 
 
 def arguments_of(loss: Loss) -> tuple[str, ...]:
-    """Those of ARGUMENTS that a loss takes, under whatever name; ValueError as `meanings_of`."""
+    """Names in ARGUMENTS that a loss takes, under whatever name; errors as in `meanings_of`."""
     meanings = [meaning.replace(SAMPLER, "log_old") for meaning in meanings_of(loss).values()]
     return tuple(name for name in ARGUMENTS if name in meanings)

@@ -1,7 +1,7 @@
-"""How a loss adds up tokens and sequences, and what it minimises by batch size where it couples them.
+"""Reduction of a loss over tokens and answers, and its gradient by batch size if it couples answers.
 
-The first is found by evaluating parts, doubles and paddings of one batch; the second by enumerating batches
-of one, two and three sequences.
+The reduction is found by evaluating parts, doubles and paddings of one batch; the gradient by enumerating
+batches of one, two and three answers.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,17 @@ from .quantities import match_gradient
 from .report import Finding, Match, reduction
 
 AGREES, AGREES32 = 1e-9, 1e-4
-"""Relative agreement of two batches that counts: in float64, and for a loss that computes in float32."""
+"""Relative agreement of two batches: in float64, and for a loss that computes in float32."""
 REPEATED = (2, 16)
-"""How often a sequence's tokens are repeated: what stops counting after so many shows."""
+"""Numbers of times that a sequence's tokens are repeated."""
 SIZES = (1, 2, 3)
 MOST_BATCHES = 70
-"""Problems with more batches of a size than this are left out for that size."""
+"""Most batches of one size that are enumerated on a problem."""
 ValueAndSlopes = tuple[float, Tensor]
 
 
 def reduction_of(audited: Audited, problem: Problem) -> Finding:
-    """The reduction of a loss, by its values and slopes on some batches of a problem.
-
-    The problem's sequences should differ in length where the loss takes a mask.
-    """
+    """Find the reduction of a loss by its values and slopes on some batches of a problem."""
     inputs = audited.batch(problem)
     return reduction(
         batch=_batch_reduction(audited, inputs, problem),
@@ -39,7 +36,6 @@ def reduction_of(audited: Audited, problem: Problem) -> Finding:
 
 
 def _same(audited: Audited, one: ValueAndSlopes, other: ValueAndSlopes) -> bool:
-    """True if two losses and their slopes agree."""
     tolerance = AGREES32 if audited.in_float32 else AGREES
     values = torch.tensor([one[0], other[0]], dtype=torch.float64)
     return all(
@@ -124,10 +120,7 @@ def _holed(inputs: LossInputs, fill: float) -> LossInputs:
 
 
 def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Finding, list[ExpectedLoss]]:
-    """What the loss minimises on single outcomes at each batch size, and the problems measured at two.
-
-    Raises LossError if it can be evaluated at no size.
-    """
+    """Match the gradient on single outcomes by batch size, and measure problems at size two."""
     matches: dict[int, Match] = {}
     pairs: list[ExpectedLoss] = []
     reason = ""

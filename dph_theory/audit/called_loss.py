@@ -1,4 +1,4 @@
-"""A loss as it is called: its checked value, and its exact expected value and gradient on a problem."""
+"""Calls of a loss: its checked value, and its exact expected value and gradient on a problem."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,29 +17,28 @@ from .report import Finding
 
 LossInputs = dict[str, Tensor]
 CALLS = 100
-"""How often a batch is evaluated anew: a loss that differs in a tenth of its calls passes once in 37,000."""
+"""Evaluations of one batch: a loss that differs in a tenth of its calls passes once in 37,000."""
 
 
 class LossError(Exception):
-    """A loss that cannot be audited on a problem, and why."""
+    """Raised when a loss cannot be audited on a problem; the message says why."""
 
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """Expected value and gradient in the logits (flattened), and the variance of one batch's gradient."""
+    """Expected value and gradient in the logits (flattened)."""
 
     problem: Problem
     samples: str
     value: float
     gradient: Tensor
-    variance: float
     scale: float
-    """The largest norm of a batch's gradient: against it a mean counts as vanishing."""
+    """Largest norm of a batch's gradient, against which a mean counts as vanishing."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """A loss, called with all of ARGUMENTS, of which it takes `names`; and what was found of it first."""
+    """A loss that is called with all of ARGUMENTS, of which it takes `names`, and its first findings."""
 
     loss: Loss
     names: tuple[str, ...]
@@ -49,7 +48,7 @@ class Audited:
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
-        """A loss of which nothing is known yet; raises ValueError as `meanings_of`."""
+        """Wrap a loss; errors as in `meanings_of`."""
         meanings = meanings_of(loss)
         names = arguments_of(loss)
 
@@ -70,11 +69,11 @@ class Audited:
 
     @property
     def batch_reduction(self) -> str:
-        """How the answers of a batch are added up; "unknown" if the audit could not find it."""
+        """Reduction over the answers of a batch; "unknown" if the audit could not find it."""
         return "unknown" if self.reduction is None else str(self.reduction.batch)
 
     def with_inputs(self, **changes: Callable[[LossInputs], Tensor]) -> "Audited":
-        """The same loss with some of what it is given made anew of all that is given."""
+        """Return the loss with some inputs computed from all inputs."""
 
         def loss(**inputs: Tensor) -> Any:
             changed = {name: change(inputs) for name, change in changes.items()}
@@ -84,15 +83,15 @@ class Audited:
         return replace(self, loss=loss)
 
     def at_zero_advantages(self) -> "Audited":
-        """The loss with all advantages set to zero, as in groups of equal rewards."""
+        """Return the loss with all advantages set to zero, as in groups of equal rewards."""
         return self.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
     def __sub__(self, other: "Audited") -> "Audited":
-        """The loss that is the difference of the two on the same batch."""
+        """Return the difference of two losses on the same batch."""
         return replace(self, loss=lambda **inputs: self.loss(**inputs) - other.loss(**inputs))
 
     def value(self, inputs: LossInputs) -> Tensor:
-        """The loss of a batch as a checked scalar; LossError says what is wrong with it."""
+        """Loss of a batch as a checked scalar; LossError says what is wrong with it."""
         before = {name: inputs[name]._version for name in self.names}
         try:
             value = self.loss(**inputs)
@@ -113,7 +112,7 @@ class Audited:
         return value
 
     def slope(self, inputs: LossInputs, *, finite: bool = True) -> tuple[float, Tensor]:
-        """The loss of a batch and its slopes in log_pi; LossError says where one is not finite."""
+        """Loss of a batch and its slopes in log_pi; LossError says where a slope is not finite."""
         value = self.value(inputs)
         try:
             (slope,) = torch.autograd.grad(value, inputs["log_pi"], allow_unused=True)
@@ -130,11 +129,10 @@ class Audited:
         return float(value.detach()), slope
 
     def batch(self, problem: Problem, logits: Tensor | None = None) -> LossInputs:
-        """All sequences of a problem, (sequences, tokens), at these logits of the policy, its own by default.
+        """All sequences of a problem, (sequences, tokens), at these logits, by default the policy's.
 
-        All but log_pi are detached. On policy samples the old policy is the policy. The advantage is v less
-        its mean over the samples. A loss that takes a mask gets masked tokens too, as many as the vocabulary
-        decides, which must not matter.
+        All inputs but log_pi are detached. On policy samples the old policy is the policy. The advantage is v
+        minus its mean. A loss that takes a mask also gets masked tokens, which must not matter.
         """
         log_pi = problem.log_probs(problem.policy.clone().requires_grad_() if logits is None else logits)
         old = problem.log_probs(problem.old) if self.samples == "old_policy" else log_pi.detach()
@@ -149,23 +147,20 @@ class Audited:
         return padded(inputs, problem.padding) if "mask" in self.names else inputs
 
     def rows(self, inputs: LossInputs, chosen: Sequence[int], problem: Problem) -> LossInputs:
-        """Some sequences of a batch; a loss without a mask is given no more tokens than they have."""
+        """Select sequences of a batch; a loss without a mask gets no more tokens than they have."""
         places = list(chosen)
         width = inputs["log_pi"].shape[1] if "mask" in self.names else int(problem.lengths[places].max())
         return {name: tensor[places, :width] for name, tensor in inputs.items()}
 
     def weights(self, problem: Problem, *, undivided: bool = False) -> Tensor:
-        """What a sequence's loss is multiplied by: a division by the padded length is undone.
-
-        If `undivided`, one by the tokens of the batch is too.
-        """
+        """Factors of sequences that undo a division by the padded length, or (`undivided`) by all tokens."""
         if undivided and self.batch_reduction == "token mean":
             return problem.lengths
         divides = self.reduction is not None and self.reduction.padding == "divides by the padded length"
         return torch.full_like(problem.lengths, problem.length + problem.padding if divides else 1)
 
     def measure(self, problem: Problem, *, size: int = 1, undivided: bool = False) -> ExpectedLoss:
-        """E[loss] and E[gradient] over all batches of `size` samples, held fixed; raises LossError."""
+        """E[loss] and E[gradient] over all batches of `size` detached samples; raises LossError."""
         weights = self.weights(problem, undivided=undivided)
         distribution = problem.sample_distribution(self.samples)
         inputs, jacobian = self.batch(problem), problem.jacobian
@@ -183,14 +178,12 @@ class Audited:
             gradients.append(factor * torch.einsum("yt,ytp->p", slope, jacobian[places, : slope.shape[1]]))
         chance, stacked = torch.tensor(chances, dtype=distribution.dtype), torch.stack(gradients)
         mean = chance @ stacked
-        variance = float(chance @ ((stacked - mean) ** 2).sum(dim=-1))
         total = float(chance @ torch.tensor(values, dtype=distribution.dtype))
         largest = float(stacked.norm(dim=-1).max())
-        return ExpectedLoss(problem, self.samples, total, mean, variance, largest)
+        return ExpectedLoss(problem, self.samples, total, mean, largest)
 
 
 def _in_one_line(error: Exception) -> str:
-    """An exception in one line."""
     lines = str(error).strip().splitlines()
     message = f"{type(error).__name__}{f': {lines[0]}' if lines else ''}"
     # torch's words for a mask of ones and zeros that stands where indices belong.
@@ -200,7 +193,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
-    """The batch with so many masked tokens more, and under the mask log-probabilities that mean nothing."""
+    """Pad a batch with so many masked tokens, and put meaningless log-probabilities under the mask."""
     # What stands under the mask moves with the logits: a loss that looks there shows it.
     log_pi = inputs["log_pi"]
     wide = {name: pad(tensor, (0, columns)) for name, tensor in inputs.items()}
@@ -215,10 +208,10 @@ def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
 def expected_gradients(
     losses: Mapping[str, Loss], pi: np.ndarray, ref: np.ndarray, sampler: np.ndarray
 ) -> np.ndarray:
-    """What autograd makes of each loss, E_sampler[grad loss] in the logits of pi, on many one-token problems.
+    """E_sampler[grad loss] of each loss in the logits of pi, by autograd, on many one-token problems.
 
-    pi, ref and `sampler` are (batch, outcomes) with full support, the old policy is the policy; gives
-    (batch, losses, outcomes). The outcomes are enumerated, the instances vectorised.
+    The arguments pi, ref and sampler have shape (batch, outcomes) and full support; the old policy is the
+    policy. Returns shape (batch, losses, outcomes).
     """
     logits = torch.as_tensor(np.log(pi)).requires_grad_()
     log_ref, chances = torch.as_tensor(np.log(ref)), torch.as_tensor(sampler)

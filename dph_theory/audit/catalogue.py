@@ -1,4 +1,4 @@
-"""The audits of what is published: KL terms, policy losses and advantages of papers and trainers."""
+"""Audits of published KL terms, policy losses and advantages of papers and trainers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ LOSSES: Mapping[str, Sequence[Any]] = {
 }
 """Tables of losses, each with a `title`, `loss` and `samples`."""
 PAPERS = "papers"
-"""The trainer of what no trainer has."""
+"""Trainer of the losses of papers."""
 SIZES = (4, 8, 16)
 """Group sizes at which advantages are audited."""
 
@@ -28,7 +28,7 @@ SIZES = (4, 8, 16)
 def audit_form(
     index: int, table: str = "published", *, seed: int = 0, samples: str | None = None
 ) -> AuditReport:
-    """The audit of one form of a table, on its own samples or on those given."""
+    """Audit one form of a table, on its own samples or on those given."""
     form = LOSSES[table][index]
     return audit(form.loss, samples=samples or form.samples, name=form.title, seed=seed)
 
@@ -40,10 +40,9 @@ def audit_catalogue(
     trainer: str | None = None,
     on_report: Callable[[AuditReport], None] | None = None,
 ) -> list[AuditReport]:
-    """Audit every form of a table, or of a trainer in it, in two processes; the reports are in its order.
+    """Audit every form of a table, or of a trainer in it, in two processes; reports in its order.
 
-    What no trainer has is of papers. `on_report` is called as each ends. An interruption ends the workers
-    and is passed on.
+    `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
     forms = enumerate(getattr(form, "trainer", PAPERS) for form in LOSSES[table])
     chosen = [index for index, name in forms if trainer in (None, name)]
@@ -51,7 +50,7 @@ def audit_catalogue(
 
 
 def form_of(report: AuditReport, table: str = "published") -> Any:
-    """The form of a table that a report is about; ValueError if there is none."""
+    """Return the form of a table that a report is about; ValueError if there is none."""
     for form in LOSSES[table]:
         if (form.title, form.samples) == (report.loss, report.samples):
             return form
@@ -59,7 +58,7 @@ def form_of(report: AuditReport, table: str = "published") -> Any:
 
 
 def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
-    """The audits of every form at every group size, forms first."""
+    """Audit every form at every group size, forms first."""
     return [
         audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
         for form in FORMS

@@ -1,4 +1,4 @@
-"""A loss tested against what it is to minimise."""
+"""Test of a loss against the objective that it is meant to minimise."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ DESCENDS: Mapping[str, str | None] = {
     "token forward KL": "token sum of forward KL(ref||pi) on the samples' prefixes",
     "no penalty": None,
 }
-"""What a loss may minimise beside the reward, and an audit's name for it."""
+"""Penalties beside the reward, with an audit's name for each."""
 MASKS: Mapping[str, tuple[str, ...]] = {
     "any": ("ignored", "no mask"),
     "without holes": ("ignored", "no mask", "fills holes"),
@@ -26,18 +26,19 @@ SEARCHED = {
     "log_ratio": ("log_ref", "log(pi/ref)", -FARTHEST, 0.0, FARTHEST),
     "advantage": ("advantages", "|A|", 0.0, 0.0, 50.0),
 }
-"""By the name of a claim: the loss's argument, the name that a limit gives it, the least value that an audit
-tries, the value that a claim lies around, and the largest that it tries."""
+"""By the name of a claim: the loss's argument, the name of its limit, the least value that an audit
+tries, the value that a claim lies around, and the largest that it tries.
+"""
 TOLERANCE = 5e-3
-"""A search finds an end within so much of it, relatively."""
+"""Relative tolerance of the end of a search."""
 Interval = tuple[float, float]
 
 
 class CheckError(AssertionError):
-    """A loss that is not what it is held to, and what it is."""
+    """Raised when a loss is not what it is claimed to be; the message says what it is."""
 
 
-def check(
+def check(  # noqa: D417, the word of the argument is spared in docstrings
     loss: Loss,
     *,
     descends: str | None = None,
@@ -47,20 +48,26 @@ def check(
     mask: str | None = None,
     samples: str | None = None,
 ) -> AuditReport:
-    """Test a loss against what it is to minimise, and how far.
+    """Test a loss against its intended objective, and the range in which that is exact.
 
-    Parameters: `descends`, one of `DESCENDS`, on sequences, beside the reward; `ratio` (low, high), the
-    ratios pi/old, `log_ratio`, those of log(pi/ref), and `advantage`, the largest |A|, for which it is to be
-    exact, on sequences, or on single tokens if it is exact there alone; `mask`, "any" if no masked token may
-    change the loss, "without holes" if those behind an answer may not; `samples` as for `audit`, by default
-    an old policy's where a ratio is given. Returns the audit. Raises CheckError for a loss that is another,
-    or whose batch couples answers, so that it was not searched how far it holds; ValueError for what cannot
-    be checked. Source: ours.
+    Args:
+        loss: Loss as in `audit`.
+        `descends`: Penalty beside the reward on sequences, one of `DESCENDS`.
+        ratio: Ratios pi/old, (low, high), for which the objective is exact.
+        log_ratio: Values of log(pi/ref), (low, high), for which it is exact, in nats.
+        advantage: Largest |A| for which it is exact.
+        mask: "any" if no masked token may change the loss, "without holes" if those behind an answer may not.
+        samples: As in `audit`; an old policy's by default if a ratio is given.
 
-    >>> def k2(log_pi, log_ref):
-    ...     return (log_pi - log_ref).square().mean() / 2
-    >>> check(k2, descends="token reverse KL", log_ratio=(-20, 20)).sequence_gradient.exact
-    True
+    Raises:
+        CheckError: If the loss has another objective, or couples answers.
+        ValueError: If the claim cannot be checked.
+
+    Example:
+        >>> def k2(log_pi, log_ref):
+        ...     return (log_pi - log_ref).square().mean() / 2
+        >>> check(k2, descends="token reverse KL", log_ratio=(-20, 20)).sequence_gradient.exact
+        True
     """
     values = {"ratio": ratio, "log_ratio": log_ratio, "advantage": advantage}
     claims = [_claim(arguments_of(loss), name, value) for name, value in values.items() if value is not None]
@@ -84,7 +91,7 @@ def check(
 
 
 def _claim(names: tuple[str, ...], name: str, given: Interval | float) -> tuple[str, Limit]:
-    """What is claimed, in words and as a Limit; ValueError for what was never searched."""
+    """The claim in words and as a Limit; ValueError if it was never searched."""
     argument, what, least, middle, most = SEARCHED[name]
     if argument not in names:
         allowed = f"for a loss that takes {argument}; this one takes {', '.join(names)}"
@@ -98,7 +105,7 @@ def _claim(names: tuple[str, ...], name: str, given: Interval | float) -> tuple[
 
 
 def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
-    """Where what it descends holds not as far as is claimed, by more than a search resolves."""
+    """Faults of an extent that is shorter than claimed, by more than a search resolves."""
     if not report.descended.exact:
         return [f"{words}: its gradient is of nothing known exactly, at any"]
     if report.batches is not None:
@@ -106,7 +113,7 @@ def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
 
     def short(limit: Limit, side: float) -> bool:
         end, claimed = (side * (extent.high if side > 0 else extent.low) for extent in (limit, claim))
-        return limit.level != "token" or claimed - end > TOLERANCE * max(1.0, abs(claimed))
+        return not limit.any_length or claimed - end > TOLERANCE * max(1.0, abs(claimed))
 
     return [
         f"{words}: exact only while {limit.words} ({limit.example})"

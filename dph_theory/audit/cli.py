@@ -1,7 +1,6 @@
-"""`dph audit loss | advantage | metric`: what a function in a file does; `catalogue`: what is published.
+"""`dph audit loss | advantage | metric | catalogue`: audits of functions in a file, and of published ones.
 
-`dph audit trainer` stands in full_scale. Each exits 0 if it could be audited, 1 if it could be evaluated on
-no problem, 2 for wrong usage.
+Each command exits with 0 if the function could be audited, 1 if it failed on all problems, 2 for wrong usage.
 """
 
 import importlib.util
@@ -82,7 +81,7 @@ def advantage_command(target: str, group_size: int, json_path: Path | None) -> N
 @_target
 @_json
 def metric_command(target: str, json_path: Path | None) -> None:
-    """What a metric, (n, c, k), (matrix of 0 and 1, k) or (list, k) -> number, estimates, and its bias."""
+    """Find what a metric, (n, c, k), (matrix of 0 and 1, k) or (list, k) -> number, estimates."""
     from .metric import audit_metric
 
     _audit(target, json_path, lambda metric: [audit_metric(metric)])
@@ -92,11 +91,10 @@ def metric_command(target: str, json_path: Path | None) -> None:
 @click.argument("trainer", metavar="[TRAINER]", required=False)
 @_json
 def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
-    """What each KL term and policy loss of a trainer minimises, and where training by it converges.
+    """Audit the KL terms and policy losses of a trainer: what each minimises, and the limit of training.
 
-    TRAINER is one of those that are listed without it; "papers" audits the losses of papers, "advantages"
-    how published advantages weight prompts, in groups of 8. Every form is audited anew, by exact enumeration,
-    half a second each.
+    TRAINER is one of those that are listed without it; "papers" audits the losses of papers, "advantages" how
+    published advantages weight prompts, in groups of 8. Every form is audited anew, half a second each.
     """
     from .catalogue import LOSSES, PAPERS, audit_advantages, audit_catalogue
 
@@ -127,7 +125,7 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
 def _audit(
     target: str, json_path: Path | None, audits: Callable[[Callable[..., Any]], list[LossReport]]
 ) -> list[LossReport]:
-    """The audits of what a user names, shown and written; a second one is that off policy."""
+    """Audit the function that a user names, show and write the reports; a second one is that off policy."""
     function, console = _load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
     with terminal.Bars() as bars, _user_code(console, target):
         bars("auditing", 0, 1, target)
@@ -145,7 +143,6 @@ def _audit(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C says that nothing was written, and ends with its code."""
     try:
         yield
     except KeyboardInterrupt:
@@ -155,7 +152,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def _user_code(console: Console, target: str) -> Iterator[None]:
-    """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
+    """Run user code: exit 1 if it cannot be audited, 2 for wrong usage and sys.exit."""
     if "torch" in sys.modules:  # The tensors are small: more threads only wait for each other.
         sys.modules["torch"].set_num_threads(1)
     try:
@@ -212,7 +209,7 @@ def _imported(path: Path) -> ModuleType:
 
 
 def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str]]) -> None:
-    """The summaries, and below them the findings that they do not have, in MOST_LINES of 80 columns."""
+    """Print the summaries, and below them the other findings, in MOST_LINES lines of 80 columns."""
     lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
     findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
     width = max(map(len, findings), default=0) + 2

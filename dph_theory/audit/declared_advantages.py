@@ -12,11 +12,10 @@ from ..losses.advantages import ACROSS_GROUPS, FORMS, Advantage
 from .precision import FLOAT32, AdvantageError, called, rounding_of, sorted_groups
 
 LARGEST = 16
-"""They are compared in groups of at most so many."""
+"""Largest group in which advantages are compared."""
 EXACT = 1e-8
-"""Relative agreement in float64."""
 NEAR = 0.1
-"""How far off, of the largest advantage, the nearest is that is named."""
+"""Largest relative error at which the nearest form is named."""
 MIXED, EQUAL, BATCH = (
     "where a group has both verdicts",
     "where a group's rewards agree",
@@ -26,7 +25,7 @@ Parts = Mapping[str, np.ndarray]
 
 
 class _Likeness(NamedTuple):
-    """The factor to a declared form, the relative error in groups of unequal rewards, and the differences."""
+    """Factor to a declared form, relative error in groups of unequal rewards, and the differences."""
 
     words: str
     factor: float
@@ -35,10 +34,10 @@ class _Likeness(NamedTuple):
 
 
 def declared_advantage(advantage: Advantage, group_size: int, name: str = "") -> str:
-    """Which declared advantage it is, in a sentence; "" for one of this name, or one that fails on a batch.
+    """Sentence on the declared advantage that this one is; empty if it has this name or fails.
 
-    It is compared in groups of every number of correct answers, alone and in a batch, up to a factor; after
-    what is equal there comes what is less its group's mean, and what has the same expected gradient.
+    Forms are compared in groups of every number of correct answers, alone and in a batch, up to a factor;
+    then also up to the group's mean, and in expectation.
     """
     size = min(group_size, LARGEST)
     try:
@@ -69,7 +68,7 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
 
 
 def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> _Likeness | None:
-    """None where they differ in groups with both verdicts, or vanish there."""
+    """None if the forms differ in groups with both verdicts, or vanish there."""
     own, declared = (side[MIXED].ravel() for side in (parts, other))
     if not (declared.any() and own.any() and np.isfinite(own).all()):
         return None
@@ -87,7 +86,7 @@ def _shuffled(size: int) -> np.ndarray:
 
 
 def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
-    """Its advantages by what groups are like, of every number of correct answers in a random order."""
+    """Advantages by kind of group, of every number of correct answers in a random order."""
     rows = _shuffled(size)
     alone = np.concatenate([called(advantage, row[None], precise=precise) for row in rows])
     # Groups of equal rewards may change what the others of a batch get; what they get is compared alone.
@@ -97,7 +96,7 @@ def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
 
 @cache
 def _declared(size: int) -> dict[str, Parts]:
-    """The advantages of every declared form at every setting, by its name and source."""
+    """Advantages of every declared form at every setting, by its name and source."""
     declared = {}
     for form in (*FORMS, *ACROSS_GROUPS):
         for name, advantage in form.settings(size).items():
@@ -107,7 +106,7 @@ def _declared(size: int) -> dict[str, Parts]:
 
 
 def _gains(parts: Parts) -> Parts:
-    """What a correct answer has more than an incorrect one, by the number of the others that are correct."""
+    """Advantage of a correct minus an incorrect answer, by the number of the other correct ones."""
     size = parts[MIXED].shape[1]
     alone = np.concatenate([parts[EQUAL][:1], parts[MIXED], parts[EQUAL][1:]])
     rows = _shuffled(size)
@@ -123,4 +122,4 @@ _CHANGES: Mapping[str, Callable[[Parts], Parts]] = {
     },
     " in expectation, with another baseline": _gains,
 }
-"""What a declared advantage may be up to."""
+"""Changes up to which a declared advantage may be meant."""

@@ -14,20 +14,20 @@ from .log_ratios import stopped_ratios
 from .precision import FLOAT32
 
 EXACT = 1e-6
-"""Relative agreement of gradients, of a loss that computes in float64."""
+"""Relative agreement of gradients of a loss that computes in float64."""
 SMALL = 2.5e-4
-"""A log ratio within any clip in use."""
+"""Log ratio within any clip in use."""
 UP = (1.051, 1.107, 1.187, 1.213, 1.267, 1.293, 1.51, 2.13, 2.87, 3.13, 5.13, 11.7)
 DOWN = (0.947, 0.907, 0.887, 0.813, 0.787, 0.703, 0.513, 0.307, 0.083)
 """The ratios pi/old that are tried."""
 PLACES = ((0.05, 0.3), (1.5, -0.3))
-"""Minus the larger of log pi and log old, and log(pi/ref): on policy no declared one depends on either."""
+"""Minus the larger of log pi and log old, and log(pi/ref); declared losses depend on neither on policy."""
 SUMS = {
     "in answers of several tokens (the length normalisation)": ((2,), (8,)),
     "in batches of several answers": ((2, 2, 2),),
     "where lengths differ": ((1, 2, 5),),
 }
-"""Numbers of tokens of the answers of batches, by what they show of how a loss adds up."""
+"""Numbers of tokens in the answers of batches, by the reduction that they show."""
 OFF, PADDED, RARE = "off policy", "where a batch is padded further", "on policy, by a token's probabilities"
 SIGN, SIZE = "by the sign of the advantage", "on policy, by the size of the advantage"
 ADVANTAGES = (3.0, 0.3)
@@ -39,8 +39,8 @@ SILENT = "a token alone has no gradient on policy"
 class _Gradients:
     """Gradients by where they are taken, over that of one token on policy, `scale`, at one advantage.
 
-    `signs` are the signs of the advantages behind them. `weights` are what a token of positive and one of
-    negative advantage have on policy, over the scale: 1 each where both signs count alike.
+    `signs` are the signs of the advantages behind them; `weights` the gradients of a token of positive and of
+    negative advantage on policy, over the scale.
     """
 
     parts: Mapping[str, Tensor]
@@ -56,11 +56,10 @@ class _Gradients:
 
 
 def declared_loss(audited: Audited, name: str = "") -> str:
-    """Which declared policy loss the part of a loss that goes with its advantages is, in a sentence.
+    """Sentence on the declared policy loss that the advantages' part of a loss is.
 
-    Gradients are compared, up to a factor: on policy in answers and batches of several lengths, and off
-    policy, by what ratios make of them. Nothing is said of one that takes no advantages, has the title
-    `name`, or fails there.
+    Gradients are compared up to one factor: on policy in answers and batches of several lengths, and off
+    policy. Empty without advantages, for a loss with the title `name`, and for one that fails there.
     """
     if "advantages" not in audited.names or any(form.title == name for form in POLICY_LOSSES):
         return ""
@@ -101,7 +100,7 @@ def declared_loss(audited: Audited, name: str = "") -> str:
 
 
 def _sign_words(weights: tuple[float, float]) -> str:
-    """What the two signs of an advantage count, over the sign that sets the scale."""
+    """Weight of tokens of negative advantage, over the sign that sets the scale."""
     if weights[0] == 0:
         return "tokens of A > 0 have no gradient"
     down = weights[1]
@@ -112,15 +111,15 @@ def _sign_words(weights: tuple[float, float]) -> str:
 
 
 def _order(differs: tuple[str, ...]) -> tuple[bool, int, int]:
-    """What differs next to a ratio of one is farthest; then counts what ratios do; then what adds up."""
+    """Order of differences: next to a ratio of one first, then at other ratios, then in reductions."""
     sums = sum(part in (*SUMS, PADDED, SIZE, SIGN) for part in differs)
     return any(part.startswith((OFF, RARE)) for part in differs), len(differs) - sums, sums
 
 
 def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[str, ...]:
-    """Where gradients differ: first by the sign of advantages; then, with the signs weighed alike, elsewhere.
+    """Parts in which gradients differ: the sign of advantages; then, with signs weighed alike, the others.
 
-    Relative to the larger of one and the largest.
+    Relative to the larger of one and the largest gradient.
     """
     weighed, parts = other.weighed_as(own), own.parts
     signs = max(abs(a - b) for a, b in zip(own.weights, other.weights, strict=True))
@@ -134,7 +133,7 @@ def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[
 def _slopes(
     audited: Audited, x: Tensor, signs: Tensor, mask: Tensor, *, place: int = 0, first: bool = False
 ) -> Tensor:
-    """The gradient in the tokens, (answers, tokens); at `first` the old policy is the policy."""
+    """Gradient in the tokens, (answers, tokens); at `first` the old policy is the policy."""
     shift, away = PLACES[place]
     log_pi = (x.clamp(max=0.0) - shift).requires_grad_()
     log_old = log_pi.detach() if first else (-x).clamp(max=0.0) - shift
@@ -143,7 +142,7 @@ def _slopes(
 
 
 def _weights(audited: Audited, x: Tensor, signs: Tensor, unit: float) -> Tensor:
-    """The gradient of each token over that which it has on policy at an advantage of size one, by places."""
+    """Gradient of each token over that on policy at an advantage of size one, by places."""
     weights = []
     for place in range(len(PLACES)):
         ones = torch.ones_like(x)
@@ -157,7 +156,7 @@ def _weights(audited: Audited, x: Tensor, signs: Tensor, unit: float) -> Tensor:
 
 
 def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int, size: float = 1.0) -> Tensor:
-    """The gradient of a batch on policy whose answers have advantages of this size, their sign in turn."""
+    """Gradient of a batch on policy whose answers have advantages of this size, their sign in turn."""
     mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).double()
     return _slopes(audited, torch.zeros_like(mask), size * _in_turn(lengths), mask, first=True)
 
@@ -167,9 +166,9 @@ def _in_turn(lengths: tuple[int, ...]) -> Tensor:
 
 
 def _gradients(audited: Audited, unit: float = 0.0) -> _Gradients:
-    """The gradients of a loss on policy, in batches of several lengths, and off policy.
+    """Gradients of a loss on policy, in batches of several lengths, and off policy.
 
-    The scale is that of an advantage of `unit`, by default 1, or -1 where positive ones have no gradient.
+    The scale is that of an advantage of `unit`, by default 1, or -1 if positive ones have no gradient.
     """
     up, down = (float(sign * _of_lengths(audited, (1,), 1, sign)) for sign in (1.0, -1.0))
     unit = unit or (1.0 if up else -1.0)
@@ -212,12 +211,11 @@ def _gradients(audited: Audited, unit: float = 0.0) -> _Gradients:
 
 @cache
 def _declared(form: PolicyForm, unit: float) -> _Gradients:
-    """The gradients of a declared policy loss."""
     return _gradients(Audited.from_function(form.loss), unit)
 
 
 def _clipped(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:
-    """Declared clipped forms with the ends at which this loss is clipped, and in words what is another's."""
+    """Declared clipped forms with the ends at which this loss is clipped, and their difference in words."""
     clip, ends = {"low": 1.0, "high": 1e30}, []
     for zone in stopped_ratios(audited):
         lower = zone.low == 0

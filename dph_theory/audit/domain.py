@@ -1,4 +1,4 @@
-"""How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
+"""Range of log ratios and advantages in which an exact match holds: a search for the first failure."""
 
 import math
 from collections.abc import Callable
@@ -11,31 +11,31 @@ import torch
 from torch import Tensor
 
 from .called_loss import Audited, LossError
-from .log_ratios import first_failure, level_of, penalty_of
+from .log_ratios import first_failure
 from .problem import Problem, near_the_reference, random_problem
 from .quantities import gradient_of
 from .report import Limit, Match
 
 FARTHEST = 20.0
 GRID = tuple(size * (1 - 1e-6) for size in (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, FARTHEST))
-"""Sizes of a log ratio of token 0 that are tried, in rising order.
+"""Log ratios of token 0 that are tried, in rising order.
 
 They lie just within round numbers: exactly at a clamp's end, rounding decides whether a token has a slope.
 """
 SIZES = tuple(size for size in GRID if size < math.log(100))
-"""Advantages are multiplied by up to a hundred, and divided."""
+"""Logarithms of the factors, up to a hundred, by which advantages are multiplied and divided."""
 OFF, OFF32 = 1e-6, 1e-3
-"""How far a gradient is off, relative to what it should be, where a match holds no more; in float32."""
+"""Relative error of a gradient from which a match fails, in float64 and in float32."""
 NEAR_REFERENCE = 0.05
-"""All log ratios that are not tried stay within it."""
+"""Bound on all log ratios that are not tried."""
 RARE = 0.05
-"""The reference's probability of token 0."""
+"""Probability of token 0 under the reference."""
 LOGITS = {"log_pi": "policy", "log_ref": "reference", "log_old": "old"}
 
 
 @dataclass(frozen=True)
 class _DomainSearch:
-    """A loss, what it was found to descend, and the problems on which that is tried."""
+    """A loss, its matched gradient, and the problems on which the match is tried."""
 
     audited: Audited
     match: Match
@@ -43,7 +43,7 @@ class _DomainSearch:
     reach: float
 
     def off(self, problem: Problem, size: float = 1.0) -> float:
-        """How far its gradient is from the match's, with all advantages times `size`; inf if it fails."""
+        """Relative error of the match with all advantages times `size`; inf if the loss fails."""
         scaled = self.audited.with_inputs(advantages=lambda inputs: size * inputs["advantages"])
         try:
             measured = (self.audited if size == 1 else scaled).measure(problem)
@@ -54,23 +54,20 @@ class _DomainSearch:
         return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
     def holds_at(self, at: Callable[[float], Problem], sign: int, size: float) -> bool:
-        """True if the match holds where a log ratio is `sign * size`."""
         return self.holds(at(sign * size))
 
     def holds(self, problem: Problem, size: float = 1.0) -> bool:
-        """True if the match holds there."""
         return self.off(problem, size) <= (OFF32 if self.audited.in_float32 else OFF)
 
 
 def limits_of(
     audited: Audited, match: Match, *, length: int, reach: float = NEAR_REFERENCE
 ) -> tuple[Limit, ...]:
-    """Where the match, on answers of this length, holds no more: what was found, from one on outward.
+    """Search the ranges of log ratios and advantages in which an exact match holds, outward from one.
 
-    Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of correct
-    and of incorrect answers; advantages from a hundredth to a hundredfold. An end that was not found is
-    infinite (for advantages: 0). Nothing for what holds everywhere, or is no exact match; where it does not
-    even hold with all log ratios within `reach`, both ends are zero.
+    Log ratios to the reference, and on old samples to the old policy, go to +-FARTHEST, for correct and
+    incorrect answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (0
+    for advantages). Empty if the match holds everywhere or is not exact; (0, 0) if it fails within `reach`.
     """
     if not match.exact:
         return ()
@@ -87,7 +84,7 @@ def limits_of(
 
 
 def _ratios(search: _DomainSearch, to: str) -> Limit | None:
-    """The first log ratios below and above zero beyond which the match holds no more."""
+    """First log ratios below and above zero beyond which the match fails."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     weighed = "advantages" in search.audited.names
     for sign, right in product((1, -1), (True, False) if weighed else (True,)):
@@ -105,28 +102,20 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         example, place = f"at {size} the gradient of {whose} is {distance}", f"at {logs}: {distance}"
     if not example:
         return None
-    limit = Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place)
-    return limit if search.length == 1 else _at_all_lengths(search, to, limit)
-
-
-def _at_all_lengths(search: _DomainSearch, to: str, limit: Limit) -> Limit:
-    """The limit that was found in answers of two tokens, in terms of what it is of in longer ones too."""
-    to_old = to == "log_old"
-    part = search.audited if to_old else penalty_of(search.audited)
-    end = min(limit.low, limit.high, key=abs)
-    for level, factor in (("token", 1.0), ("mean", 1.0), ("sum", 2.0)):
-        for advantage in (1.0, -1.0) if to_old else (0.0,):
-            ratio = limit.what.removeprefix("log(").removesuffix(")")
-            if level_of(part, factor * end, advantage=advantage, ratio=ratio) == level:
-                low, high = factor * limit.low, factor * limit.high
-                example = limit.example.replace("'s token is", " of two tokens is")
-                example = limit.example if level == "token" else example
-                return replace(limit, low=low, high=high, level=level, example=example)
-    return replace(limit, level="")
+    longer = replace(search, length=3)
+    inner = [0.98 * x for x in ends.values() if math.isfinite(x) and search.length > 1]
+    # A bound on every token's ratio holds at any length if answers of three tokens have it too.
+    every = all(
+        longer.holds(_moved(to, x, 3, search.reach, right=right))
+        for x, right in product(inner, (True, False) if weighed else (True,))
+    )
+    example = example if every else example.replace("'s token is", " of two tokens is")
+    what = f"log(pi/{to.removeprefix('log_')})"
+    return Limit(what, ends[-1], ends[1], example, place, every)
 
 
 def _sizes(search: _DomainSearch) -> Limit | None:
-    """The largest and the least advantages at which the match holds."""
+    """Largest and least advantages at which the match holds."""
     problem = _base(search.length, search.reach, right=True)
     chance = (problem.sample_distribution(search.audited.samples) * problem.valid).sum()
     most = float((problem.valid - chance).abs().max())
@@ -145,7 +134,7 @@ def _sizes(search: _DomainSearch) -> Limit | None:
 
 @cache
 def _base(length: int, reach: float, *, right: bool) -> Problem:
-    """A problem with small log ratios; `right`: whether answers that begin with token 0 are correct."""
+    """A problem with small log ratios; `right` if answers that begin with token 0 are correct."""
     # Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     problem = random_problem(3, length, torch.Generator().manual_seed(0))
     near = near_the_reference(replace(problem, valid=((problem.token[:, 0] == 0) == right).double()), reach)
@@ -166,7 +155,7 @@ def _moved(to: str, x: float, length: int, reach: float, *, right: bool) -> Prob
 
 
 def _logs(problem: Problem) -> dict[str, Tensor]:
-    """The log-probabilities of the next token, (prefixes, vocabulary) each."""
+    """Log-probabilities of the next token by input, each (prefixes, vocabulary)."""
     return {name: torch.log_softmax(getattr(problem, field), -1) for name, field in LOGITS.items()}
 
 

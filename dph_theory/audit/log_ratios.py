@@ -1,4 +1,4 @@
-"""One token at any log ratio: where a loss overflows or is nan, where its gradient is zero, how it rounds."""
+"""One token at any log ratio: overflow and nan, zero gradients, and the precision of a loss."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,23 +12,20 @@ from .called_loss import Audited, LossError, LossInputs
 from .problem import Problem
 from .report import Finding
 
-LENGTHS = (2, 8, 64)
-"""Lengths of the answers in which it is tried what a ratio is of."""
-
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
 _FAR_LOG_RATIOS = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
 FINE = np.concatenate([-_FAR_LOG_RATIOS[::-1], np.linspace(-3.0, 3.0, 121), _FAR_LOG_RATIOS])
-"""Where slopes are looked for, in float64: within these log ratios no generator's own gradient underflows."""
+"""Log ratios at which slopes are computed; no generator's own gradient underflows there in float64."""
 POWERS = FINE[np.abs(FINE) <= 30]
-"""Log ratios at which no power of a ratio in use underflows; what is stopped at an end is so beyond it."""
+"""Log ratios at which no power of a ratio in use underflows; a zone at an end goes on beyond it."""
 SHIFTS = (0.0, 1.3, 5.0)
-"""How far below their highest both log-probabilities stand: a slope is none if it vanishes at all of them."""
+"""Distances of both log-probabilities below their maximum; a zone lacks a slope at each."""
 DTYPES = (torch.float32, torch.bfloat16)
 HALVINGS = 12
 
 
 def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tuple[float, float] | None:
-    """The size up to which something holds, and the first of the sizes at which it does not, or None."""
+    """Size up to which a condition holds, and the first of the sizes at which it fails, or None."""
     inside = 0.0
     for size in sizes:
         if not holds(size):
@@ -40,7 +37,7 @@ def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tup
 def bisected_boundary(
     holds: Callable[[float], bool], inside: float, outside: float, halvings: int = HALVINGS
 ) -> float:
-    """The last place at which the condition was seen to hold, from one where it does to one where not."""
+    """Bisect between a place where a condition holds and one where it fails."""
     for _ in range(halvings):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
@@ -68,7 +65,7 @@ def _tokens(
 
 
 def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float]:
-    """The value and the slope of one answer of a batch, nan both where the value is."""
+    """Value and slope of one answer of a batch, nan both if the value is nan."""
     one = {name: tensor[row : row + 1].detach().clone() for name, tensor in inputs.items()}
     one["log_pi"].requires_grad_()
     try:
@@ -83,7 +80,7 @@ def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float
 
 
 def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any, **at: Any) -> np.ndarray:
-    """The slopes of one token at each point, up to a factor; further arguments as `_tokens`."""
+    """Slopes of one token at each point, up to a factor; further arguments as in `_tokens`."""
     # All at once where answers add up: three of them have the slopes that they have alone.
     inputs, count = _tokens(points, *args, **at), len(points)
     checked = [0, count // 2, count - 1] if count > 3 else range(count)
@@ -103,9 +100,9 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
 
 
 def extremes(audited: Audited) -> tuple[Finding, ...]:
-    """Where value or slope of the loss of one token is nan or infinite, in each of DTYPES.
+    """Log ratios at which value or slope of the loss of one token is not finite, in each of DTYPES.
 
-    Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
+    The ratio is that to the reference, or, for a loss that takes none, to the old policy at advantages 1, -1.
     """
     to_old = "log_ref" not in audited.names and {"log_old", "advantages"} <= set(audited.names)
     ratio, advantages = ("pi/old", (1.0, -1.0)) if to_old else ("pi/ref", (0.0,))
@@ -137,7 +134,7 @@ def extremes(audited: Audited) -> tuple[Finding, ...]:
 
 
 def penalty_of(audited: Audited) -> Audited:
-    """What of a loss of advantages goes with the reference, if an advantage of zero silences all of it."""
+    """Penalty of a loss whose gradient an advantage of zero silences altogether; else the loss itself."""
     silenced = {"advantages", "log_ref"} <= set(audited.names) and not np.any(
         np.nan_to_num(slopes_at(audited, FINE))
     )
@@ -150,7 +147,7 @@ def penalty_of(audited: Audited) -> Audited:
 def _without_slope(
     audited: Audited, points: np.ndarray, dtype: torch.dtype = torch.float64, **at: Any
 ) -> np.ndarray:
-    """True if a token has no slope at each point, whatever pi is."""
+    """True where a token has no slope, whatever pi is."""
     none = np.ones(len(points), dtype=bool)
     # Of a penalty two pairs of policies tell: where rounding swallows it, a third may leave a rest.
     for shift in SHIFTS if at else SHIFTS[:2]:
@@ -160,7 +157,7 @@ def _without_slope(
 
 
 def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float, float]]:
-    """The intervals without a slope; a single point is where an absolute value or a square has its corner."""
+    """Intervals without a slope; a single point is the corner of an absolute value or a square."""
     steps = np.diff(_without_slope(audited, points, **at).astype(int), prepend=0, append=0)
     starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
 
@@ -177,41 +174,10 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
 
 
-def level_of(audited: Audited, end: float, **at: Any) -> str:
-    """Of what the log ratio is that a loss treats otherwise from `end` on, in answers of all LENGTHS.
-
-    "token"; "mean", of an answer's tokens; "sum"; or "" for none of these: there slopes change at another
-    place than that of a single token. Further arguments: as `_tokens`.
-    """
-
-    def change(length: int, every: float, first: float) -> np.ndarray:
-        """The slopes of the first token about the end, over that well within, with such log ratios."""
-        slopes = []
-        for x in (0.5 * end, 0.9 * end, 1.1 * end):
-            inputs = _tokens([first * x, *[every * x] * (length - 1)], **at)
-            row = {name: tensor.detach().T.contiguous() for name, tensor in inputs.items()}
-            if at["ratio"] == "pi/old":
-                row["log_ref"] = row["log_ref"] - 0.3  # A penalty has no slope at the reference itself.
-            slopes.append(float(audited.slope({**row, "log_pi": row["log_pi"].requires_grad_()})[1][0, 0]))
-        return np.array(slopes) / (slopes[0] or np.nan)
-
-    tried = {
-        "token": lambda n: ((1.0, 1.0), (0.0, 1.0)),
-        "mean": lambda n: ((1.0, 1.0), (0.0, float(n))),
-        "sum": lambda n: ((1 / n, 1 / n), (0.0, 1.0)),
-    }
-    alone = change(1, 0.0, 1.0)
-    for level, ratios in tried.items():
-        pairs = [(n, *pair) for n in LENGTHS for pair in ratios(n)]
-        if all(np.allclose(change(*pair), alone, rtol=1e-3, atol=1e-6) for pair in pairs):
-            return level
-    return ""
-
-
 def stopped_ratios(audited: Audited) -> tuple[Finding, ...]:
-    """The ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
+    """Ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
 
-    The ratio to the old policy, or to the reference of a loss that takes no old policy.
+    The ratio is that to the old policy, or to the reference of a loss that takes no old policy.
     """
     ratios = {"log_old": "pi/old", "log_ref": "pi/ref"}
     ratio = next((ratios[name] for name in ratios if name in audited.names), None)
@@ -226,42 +192,36 @@ def stopped_ratios(audited: Audited) -> tuple[Finding, ...]:
                 for x in (low, high)
             )
             least, most = 0.0 if low == POWERS[0] else least, np.inf if high == POWERS[-1] else most
-            end = min((x for x in (low, high) if abs(x) < POWERS[-1]), key=abs, default=0.0)
-            level = level_of(audited - audited.at_zero_advantages(), end, advantage=advantage, ratio=ratio)
-            stopped.append(_stopped(what=ratio, advantage=advantage, low=least, high=most, level=level))
+            stopped.append(_stopped(what=ratio, advantage=advantage, low=least, high=most))
     return tuple(stopped)
 
 
 def _stopped(**data: Any) -> Finding:
     """An interval of ratios without a slope, such as: pi/old >= 1.2 if A > 0."""
-    low, high, what, level = (data[name] for name in ("low", "high", "what", "level"))
-    whose = {"token": "", "mean": "geometric mean of ", "sum": "product of ", "": "in single tokens "}[level]
-    below = "" if np.isinf(high) else f" <= {high:.6g}"
-    above = f"{low:.6g} <= " if low > 0 else ""
-    interval = f"{above}{whose}{what}{below}"
-    if not below:
-        interval = f"{whose}{what} >= {low:.6g}" if above else f"any {what}"
+    low, high, what = (data[name] for name in ("low", "high", "what"))
+    interval = f"{low:.6g} <= {what} <= {high:.6g}"
+    if np.isinf(high):
+        interval = f"{what} >= {low:.6g}" if low > 0 else f"any {what}"
+    elif low == 0:
+        interval = f"{what} <= {high:.6g}"
     return Finding(f"{interval} if A {'>' if data['advantage'] > 0 else '<'} 0", data)
 
 
 @dataclass(frozen=True)
 class AtExtremes:
-    """One token's loss, or its penalty if it has one, at x = log(pi/ref) far from 0.
-
-    Where it is not finite, and the x where the token gets no gradient, as a clamp or a constant acts.
-    """
+    """Findings on one token's loss, or its penalty: overflow, and intervals without gradient."""
 
     extremes: tuple[Finding, ...] = ()
     dead: tuple[tuple[float, float], ...] = ()
 
     @property
     def released_below(self) -> float:
-        """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
+        """Log ratio below which a clamp leaves a token no gradient; -inf if there is none."""
         return max((high for low, high in self.dead if low == POWERS[0]), default=-np.inf)
 
 
 def at_extremes(audited: Audited) -> AtExtremes:
-    """What happens to one token at an advantage of zero; a gradient that vanishes everywhere has no zones."""
+    """Audit one token at an advantage of zero; a gradient that vanishes everywhere has no zones."""
     penalty = penalty_of(audited)
     ratios = extremes(penalty)
     if not np.any(slopes_at(penalty, FINE)):
@@ -270,7 +230,7 @@ def at_extremes(audited: Audited) -> AtExtremes:
 
 
 def computes_in(audited: Audited, problem: Problem) -> str:
-    """Float64, float32 or 16 bits, in these words: where it rounds what it is given, a line has stairs."""
+    """Precision of a loss: float64, float32 or 16 bits, in which values along a line form stairs."""
     inputs = audited.rows(audited.batch(problem), range(len(problem.token)), problem)
     direction = torch.cos(torch.arange(inputs["log_pi"].numel(), dtype=torch.float64))
     times = np.arange(8.0)

@@ -1,8 +1,8 @@
-"""The audit of a loss: what its value estimates, its gradient minimises, and training converges to.
+"""Audit of a loss: the quantities that its value estimates and its gradient minimises, and training's limit.
 
-A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or some of them, shapes
-(batch, tokens), that returns a scalar. Its expectation over samples, which are held fixed as in training, is
-summed exactly and compared with the divergences of the theory.
+A loss is a torch callable of some of (log_pi, log_ref, log_old, advantages, mask), shapes (batch, tokens),
+that returns a scalar. Its expectation over detached samples is summed exactly and compared with the
+divergences of the theory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from .shapes import mixes_answers, with_one_an_answer
 from .verdict import verdict_of
 
 OTHER_SEEDS = 2
-"""What a gradient is near is asked of so many more problems of each shape."""
+"""Further problems of each shape on which the nearest quantity is compared."""
 EVERY, FAILED = "every problem", Match("failed", exact=False)
 _T = TypeVar("_T")
 
@@ -35,22 +35,26 @@ _T = TypeVar("_T")
 def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
     """Find what a loss's value estimates and its gradient minimises, exactly, on random small problems.
 
-    Parameters: `loss`, a torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
-    (batch, tokens) in nats, the advantages also (batch,), to a scalar; `samples`, "policy" (old = current
-    policy), "old_policy", "reference", or "filtered" (correct samples of the reference); `name`, what
-    it is called in the summary; `seed` of the problems. It is given batches of one sequence, or of two where
-    it couples a batch. Returns an AuditReport; a loss that fails on some problems is audited on the others.
-    Raises ValueError for unknown samples, or a loss whose parameters are not the audited ones. Source: ours,
-    entries `kl_estimators`, `sequence_penalties`, `token_penalties`.
+    Args:
+        loss: Torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
+            (batch, tokens) in nats, advantages also (batch,), to a scalar.
+        samples: "policy" (old = current policy), "old_policy", "reference", or "filtered" (correct samples of
+            the reference).
+        name: Name in the report.
+        seed: Seed of the problems.
 
-    >>> audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean() / 2, name="k2").gradient.name
-    'reverse KL(pi||ref)'
+    Raises:
+        ValueError: If the samples or a parameter of the loss are unknown.
+
+    Example:
+        >>> audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean() / 2, name="k2").gradient.name
+        'reverse KL(pi||ref)'
+
+    Source: ours, entries `kl_estimators`, `sequence_penalties`, `token_penalties`.
     """
     choice("samples", samples, SAMPLES)
-    plain = Audited.from_function(loss, samples)
-    audited = with_one_an_answer(plain)
+    audited = with_one_an_answer(Audited.from_function(loss, samples))
     draft = _Audit(audited, seed).draft(name or str(getattr(loss, "__name__", "the loss")))
-    draft = replace(draft, advantages="one a token" if audited is plain else "one an answer")
     if draft.drops_penalty:
         # Where a prompt is solved its groups agree: what holds the others there is not there.
         draft = replace(draft, acts_on="not known", selects="none")
@@ -62,13 +66,13 @@ def _failure(problem: str, what: str) -> Finding:
 
 
 class _Audit:
-    """The audit of one loss; `failures` grows as problems fail."""
+    """Audit of one loss; `failures` grows as problems fail."""
 
     def __init__(self, audited: Audited, seed: int) -> None:
         self.audited, self.seed, self.failures = audited, seed, list[Finding]()
 
     def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
-        """What is computed, or `otherwise` where the loss fails, which is recorded if `what` has a name."""
+        """Compute, or return `otherwise` if the loss fails; recorded if `what` has a name."""
         try:
             return compute()
         except LossError as error:
@@ -76,7 +80,6 @@ class _Audit:
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
-        """Gradients, in the loss's own precision."""
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
@@ -135,10 +138,7 @@ class _Audit:
         )
 
     def settle_reduction(self) -> str:
-        """Set how precisely it computes and how it adds up, if it is steady; why it fails, if it does.
-
-        By a batch of several sequences, of unequal lengths where it takes a mask.
-        """
+        """Set the precision and the reduction of a loss without randomness; return why it fails."""
         problem = random_problems(self.seed, ends="mask" in self.audited.names)[-1]
         try:
             inputs = self.audited.rows(self.audited.batch(problem), range(len(problem.token)), problem)
@@ -154,7 +154,7 @@ class _Audit:
         return ""
 
     def measure_all(self) -> tuple[Finding | None, list[ExpectedLoss]]:
-        """The results of every problem that does not fail, on pairs where the loss couples its batch."""
+        """Results of every problem that does not fail, on pairs if the loss couples its batch."""
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
@@ -168,7 +168,7 @@ class _Audit:
     def descended(
         self, matches: Mapping[str, tuple[Sequence[ExpectedLoss], Match]], extreme: AtExtremes
     ) -> tuple[str, Match]:
-        """What its gradient is, and on what: exactly, near log ratios of zero, or the nearest."""
+        """Scope and match of the gradient: exact, exact near log ratios of zero, or the nearest."""
         for scope, (measured, match) in matches.items():
             near = match if match.exact else self.near(measured, _reach(extreme))
             if near.exact:
@@ -183,7 +183,7 @@ class _Audit:
         return scope, self.attempt(lambda: nearest([*measured, *map(self.audited.measure, problems)]), match)
 
     def near(self, measured: Sequence[ExpectedLoss], reach: float) -> Match:
-        """The gradient near log ratios of zero, of a loss whose gradient elsewhere is not exact."""
+        """Gradient near log ratios of zero, for a loss without an exact match elsewhere."""
         problems = [near_the_reference(m.problem, reach) for m in measured]
         match = self.attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
@@ -191,7 +191,7 @@ class _Audit:
         return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
 
     def unequal(self) -> Match:
-        """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
+        """Gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
         if self.audited.batch_reduction in ("coupled", "pairs only", "unknown"):
             return FAILED
         measure = partial(self.audited.measure, undivided=True)
@@ -202,10 +202,9 @@ class _Audit:
         return replace(match, per_token=1) if divided else match
 
     def terms(self) -> tuple[Finding, ...]:
-        """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
+        """Parts of a loss: policy (vanishes without advantages), KL (needs the reference), and the rest.
 
-        Nothing if there is but one. They are separated by advantages of zero, and by a reference that is the
-        policy, held fixed.
+        Empty if there is only one part.
         """
         if "advantages" not in self.audited.names:
             return ()
@@ -226,7 +225,7 @@ class _Audit:
         return tuple(terms) if len(terms) > 1 else ()
 
     def equal_groups(self) -> Finding | None:
-        """What it descends where all advantages are zero, and what such answers weigh beside others."""
+        """Gradient if all advantages are zero, and the weight of such answers beside others."""
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
@@ -243,7 +242,7 @@ class _Audit:
 
 
 def _weight(audited: Audited, problem: Problem) -> str:
-    """True if an answer of advantage zero counts in the mean that the other answers are divided by."""
+    """Find out if answers of advantage zero are "left out" of the mean over answers, or "counted"."""
     if audited.batch_reduction not in ("mean", "token mean"):
         return "unknown"
     inputs, unchanged = audited.batch(problem), []
@@ -261,5 +260,5 @@ def _weight(audited: Audited, problem: Problem) -> str:
 
 
 def _reach(extreme: AtExtremes) -> float:
-    """Log ratios that count as near zero: within half of what a clamp lets through."""
+    """Log ratios that count as near zero: within half of a clamp's range."""
     return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in extreme.dead for end in zone if end)])

@@ -1,10 +1,8 @@
 """Check of a metric against its name, by exact values of pass@k, maj@k, pass^k and G-Pass@k.
 
 A metric is a function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k, or of one
-problem's list of them and k. The number
-c of correct ones among n answers is binomial, and two functions of c have the same mean at every pass rate
-only if they are the same. So a metric is unbiased exactly if its value at every c is the mean, over all
-choices of k of the n answers, of what those k answers have.
+problem's list of them and k. It is unbiased exactly if its value at every c of n correct answers is the mean
+over all choices of k of them.
 """
 
 import inspect
@@ -25,22 +23,22 @@ from .report import AuditError, Finding, LossReport
 
 Metric = Callable[..., Any]
 SIZES_AND_KS = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
-"""(n, k): so many answers, of which the metric is asked about k."""
+"""Numbers (n, k) of answers, and of those that the metric is asked about."""
 RATES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 ROUNDING = 1e-9
 CALLS, FEWEST, DRAWN = 100, 10, 2000
-"""Of a metric that draws, whose mean over them is asked; fewer where so many orders draw at once."""
+"""Calls of a metric that draws at random, over which its mean is taken; fewer for many orders at once."""
 SPREAD_AT = (9, 3)
-"""The n and k at which a metric's variance is asked, at a pass rate of one half."""
+"""Numbers n and k at which a metric's variance is measured, at a pass rate of one half."""
 WIDE = 1.05
-"""An unbiased metric's variance over the least one, from which on it is said."""
+"""Ratio of an unbiased metric's variance to the least one from which it is mentioned."""
 
 
 _TAKEN = "(n, c, k), (matrix of 0 and 1, k) or (list of an answer's correctness, k)"
 
 
 class MetricError(AuditError):
-    """A metric that cannot be audited, and why."""
+    """Raised when a metric cannot be audited; the message says why."""
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
@@ -62,12 +60,11 @@ def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = N
 
 @cache
 def _orders(n: int, c: int) -> np.ndarray:
-    """Every order of n answers c of which are right, (orders, n), zeros and ones."""
     return np.array([[float(i in right) for i in range(n)] for right in combinations(range(n), c)])
 
 
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
-    """The values at SIZES_AND_KS, and how far they may be off: of one that draws, means of its calls."""
+    """Values at SIZES_AND_KS and their tolerance; of a metric that draws, means of its calls."""
 
     def values(n: int, k: int) -> np.ndarray:
         return np.array([_value(metric, n, c, k) for c in range(n + 1)])
@@ -90,7 +87,7 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
 
 
 def _edge(metric: Metric) -> str:
-    """What it says of four wrong answers where eight are asked for; "" where it refuses or says none."""
+    """Sentence on k > n, for four wrong answers at k = 8; empty if the metric refuses or gives zero."""
     n, c, k = 4, 0, 8
     try:
         value = _value(metric, n, c, k)
@@ -100,7 +97,7 @@ def _edge(metric: Metric) -> str:
 
 
 def _spread(metric: Metric) -> float:
-    """Its variance for one problem, over that of the mean over all choices of k answers; 1 of counts."""
+    """Variance of a metric for one problem, over that of the mean over all choices of k; 1 for counts."""
     if _form(metric) == "counts":
         return 1.0
     n, k = SPREAD_AT
@@ -116,7 +113,7 @@ def _spread(metric: Metric) -> float:
 
 @cache
 def _form(metric: Metric) -> str:
-    """What a metric takes: "counts" for (n, c, k), "matrix" or "list" for that of 0 and 1, and k."""
+    """Form of a metric: "counts" for (n, c, k), "matrix" or "list" for zeros and ones, and k."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError) as error:
@@ -141,7 +138,7 @@ def _form(metric: Metric) -> str:
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
-    """What k answers have in truth, by the number right among them, (k+1,)."""
+    """True values of k answers, by the number right among them, (k+1,)."""
     # mG-Pass@k, the mean of G-Pass@k over tau from 1/2 to 1, is 2/k times the sum over counts above k/2.
     right = np.arange(k + 1)
     return {
@@ -156,17 +153,17 @@ def _truths(k: int) -> Mapping[str, np.ndarray]:
 
 @cache
 def _choices(n: int, k: int) -> np.ndarray:
-    """The chance of j right ones among k of n answers, c of them right, (n+1, k+1)."""
+    """Chance of j right ones among k of n answers, c of them right, (n+1, k+1)."""
     return np.asarray(stats.hypergeom.pmf(np.arange(k + 1), n, np.arange(n + 1)[:, None], k))
 
 
 def _majority(n: int) -> np.ndarray:
-    """True if more of n answers are right than wrong, a tie counting half, by the number right, (n+1,)."""
+    """Share of a majority vote that is right, a tie counting half, by the number right, (n+1,)."""
     return np.heaviside(2 * np.arange(n + 1) - n, 0.5)
 
 
 def _biased(n: int, k: int) -> Mapping[str, np.ndarray]:
-    """The values (n+1,) of estimators in circulation that differ from the unbiased ones."""
+    """Values (n+1,) of estimators in circulation that differ from the unbiased ones."""
     right = np.arange(n + 1) / n
     return {
         "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": 1 - (1 - right) ** k,
@@ -183,13 +180,17 @@ def _biased(n: int, k: int) -> Mapping[str, np.ndarray]:
 
 @dataclass(frozen=True, repr=False)
 class MetricReport(LossReport):
-    """Everything found about a metric.
+    """Findings about a metric.
 
-    `estimates` is what it estimates without bias at every p, n and k, or None; `nearest` the target whose
-    largest bias is least, with `biases` against it; `known_as` names an estimator in circulation with exactly
-    its values; `example` is its value for one correct answer of four at k = 4; `within` says how precisely
-    the mean of a metric that draws at random is known here, None for one that does not; `spread` is its
-    variance over that of the mean over all choices of k answers, `edge` what it says at k > n.
+    Attributes:
+        metric, `verdict`: Name, and the answer in a sentence.
+        estimates: Target that it estimates without bias at every p, n and k, or None.
+        nearest, biases: Target of the least largest bias, and the biases.
+        known_as: Estimator in circulation with exactly its values.
+        example: Value for one correct answer of four at k = 4.
+        within: Precision of the mean of a metric that draws at random, else None.
+        spread: Its variance over that of the mean over all choices of k answers.
+        edge: Sentence on k > n.
     """
 
     metric: str
@@ -204,20 +205,24 @@ class MetricReport(LossReport):
     edge: str
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The largest bias against the nearest target, for each number of answers and k."""
+        """Return the largest bias against the nearest target, by n and k."""
         return tuple((f"bias at n = {bias.n}, k = {bias.k}", bias.words) for bias in self.biases)
 
 
 def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
-    """What a metric estimates, by exact binomial enumeration.
+    """Find what a metric estimates, by exact binomial enumeration.
 
-    Parameters: `metric`, a function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k,
-    or of the list of one problem's answers, true where they are correct, and k, to a number. Returns a
-    MetricReport. Raises MetricError, a ValueError, for a function that fails, and ValueError for what is
-    none. Source: ours.
+    Args:
+        metric: Function of counts (n, c, k), of a matrix of zeros and ones (problems, n) and k, or of the
+            list of one problem's answers, true if correct, and k; to a number.
+        name: Name in the report.
 
-    >>> audit_metric(lambda n, c, k: c / n).estimates
-    'the mean (pass@1)'
+    Raises:
+        ValueError: If the function fails (MetricError) or is none.
+
+    Example:
+        >>> audit_metric(lambda n, c, k: c / n).estimates
+        'the mean (pass@1)'
     """
     if not callable(metric):
         raise argument_error("metric", metric, f"a function of {_TAKEN}")
@@ -251,7 +256,7 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
 
 
 def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[Finding, ...]:
-    """E[metric] minus the target at each of RATES, for each number n of answers and k."""
+    """E[metric] minus the target at each of RATES, for each n and k."""
     biases = []
     for (n, k), values in tables.items():
         unbiased = _choices(n, k) @ _truths(k)[target]
@@ -262,7 +267,7 @@ def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[
 
 
 DOMAIN = "p from 0.01 to 0.9, n from 4 to 16 and k from 2 to 8"
-"""What SIZES_AND_KS and RATES try."""
+"""Words for SIZES_AND_KS and RATES."""
 
 
 def _verdict(report: MetricReport) -> str:

@@ -1,4 +1,4 @@
-"""User code run in float64 even where it asks for less, which separates its meaning from its rounding."""
+"""Calls of user code in float64, even if it asks for less, to separate its meaning from its rounding."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,7 +15,7 @@ _CASTS = (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16)
 
 
 class _Doubled(TorchFunctionMode):
-    """Asks for float64 wherever code asks for less."""
+    """Torch mode in which every lower precision is float64."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -32,7 +32,7 @@ class _Doubled(TorchFunctionMode):
 
 @contextmanager
 def doubled() -> Iterator[None]:
-    """Torch code within computes in float64, also where it asks for less."""
+    """Let torch code compute in float64, even if it asks for less."""
     usual = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -43,7 +43,7 @@ def doubled() -> Iterator[None]:
 
 
 class AdvantageError(AuditError):
-    """An advantage that cannot be audited, and why."""
+    """Raised when an advantage cannot be audited; the message says why."""
 
 
 ROUNDING, FLOAT32 = 1e-9, 2e-5
@@ -51,7 +51,7 @@ ROUNDING, FLOAT32 = 1e-9, 2e-5
 
 
 def rounding_of(advantages: np.ndarray) -> float:
-    """How far numbers may be off, relatively: those that float32 holds were rounded to it."""
+    """Relative error of numbers: that of float32 if float32 represents all of them."""
     return FLOAT32 if np.array_equal(advantages, advantages.astype(np.float32), equal_nan=True) else ROUNDING
 
 
@@ -61,9 +61,9 @@ def sorted_groups(size: int) -> np.ndarray:
 
 
 def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
-    """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array.
+    """Advantages of these groups, (groups, G) float64; a function that takes no tensor gets an array.
 
-    If `precise`, as they are where torch code that asks for float32 computes in float64.
+    If `precise`, torch code that asks for float32 computes in float64.
     """
     try:
         with doubled() if precise else nullcontext():

@@ -10,15 +10,15 @@ from torch import Tensor
 SHAPES = ((3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (2, 4))
 """(vocabulary, length) of the audited problems: three of outcomes, four of sequences."""
 ENDING = ((3, 2), (2, 3))
-"""(vocabulary, greatest length) of those in which token 0 ends a sequence."""
+"""(vocabulary, greatest length) of problems in which token 0 ends a sequence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One enumerable problem; tensors are float64. `prefix` and `token` index each sequence's steps.
+    """One enumerable problem; tensors are float64.
 
-    `mask` (sequences, length) is one at the tokens of a sequence and zero behind its end; `policy`,
-    `reference` and `old` are logits (prefixes, vocabulary).
+    `prefix` and `token` index each sequence's steps; `mask` (sequences, length) is one at its tokens;
+    `policy`, `reference`, `old` are logits (prefixes, vocabulary); `valid` (sequences,) is one if correct.
     """
 
     vocabulary: int
@@ -33,7 +33,7 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """Such as "sequences of 2 tokens out of 3"."""
+        """Words such as "sequences of 2 tokens out of 3"."""
         if self.length == 1:
             return f"{self.vocabulary} outcomes"
         most = "up to " if (self.mask == 0).any() else ""
@@ -41,12 +41,12 @@ class Problem:
 
     @property
     def lengths(self) -> Tensor:
-        """The number of tokens of each sequence, (sequences,)."""
+        """Number of tokens of each sequence, (sequences,)."""
         return self.mask.sum(dim=-1)
 
     @property
     def padding(self) -> int:
-        """How many masked tokens a loss that takes a mask is given after the longest sequence."""
+        """Number of masked tokens after the longest sequence, for a loss that takes a mask."""
         return 1 + self.vocabulary % 3
 
     def log_probs(self, logits: Tensor) -> Tensor:
@@ -54,11 +54,11 @@ class Problem:
         return torch.log_softmax(logits, dim=-1)[self.prefix, self.token] * self.mask
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """The probabilities of all sequences, (sequences,), detached."""
+        """Probabilities of all sequences, (sequences,), detached."""
         return self.log_probs(logits).sum(dim=-1).exp().detach()
 
     def sample_distribution(self, source: str) -> Tensor:
-        """The distribution that the samples come from, (sequences,): see `report.SAMPLES`."""
+        """Distribution of the samples over sequences, (sequences,); see `report.SAMPLES`."""
         if source == "filtered":
             correct = self.probabilities(self.reference) * self.valid
             return correct / correct.sum()
@@ -67,11 +67,11 @@ class Problem:
 
     @cached_property
     def jacobian(self) -> Tensor:
-        """The derivatives of the tokens' log-probabilities in the logits, (sequences, length, parameters)."""
+        """Derivatives of the tokens' log-probabilities in the logits, (sequences, length, parameters)."""
         return torch.autograd.functional.jacobian(self.log_probs, self.policy).flatten(2)
 
     def prefix_visits(self, source: str) -> Tensor:
-        """How often samples visit each prefix, (prefixes,)."""
+        """Expected visits of each prefix by a sample, (prefixes,)."""
         visits = self.sample_distribution(source)[:, None] * self.mask
         unvisited = torch.zeros(len(self.policy), dtype=torch.float64)
         return unvisited.index_add(0, self.prefix.flatten(), visits.flatten())
@@ -80,9 +80,9 @@ class Problem:
 def random_problem(
     vocabulary: int, length: int, generator: torch.Generator, *, ends: bool = False
 ) -> Problem:
-    """A problem with random logits whose verifier accepts about half of the sequences.
+    """Draw a problem with random logits whose verifier accepts about half of the sequences.
 
-    If it `ends`, token 0 ends a sequence and zeros follow, so that each sequence is met once.
+    If it `ends`, token 0 ends a sequence and zeros follow, so that each sequence appears once.
     """
     sequences = [
         y for y in product(range(vocabulary), repeat=length) if not (ends and 0 in y and any(y[y.index(0) :]))
@@ -116,14 +116,14 @@ def random_problem(
 
 @cache
 def random_problems(seed: int, *, ends: bool = False) -> tuple[Problem, ...]:
-    """One random problem of each shape, or of each in which token 0 ends sequences."""
+    """Draw one problem of each shape, or of each in which token 0 ends sequences."""
     generator = torch.Generator().manual_seed(seed)
     return tuple(random_problem(*shape, generator, ends=ends) for shape in (ENDING if ends else SHAPES))
 
 
 @cache
 def near_the_reference(problem: Problem, reach: float) -> Problem:
-    """The problem with its policies nearer to the reference: no |log(pi/ref)| of a token is above `reach`."""
+    """Move the policies nearer to the reference, until no token's |log(pi/ref)| is above `reach`."""
     log_ratios = torch.log_softmax(problem.policy, -1) - torch.log_softmax(problem.reference, -1)
     # The log ratio of a mixture of logits is at most 2 max |difference| times the share.
     share = min(1.0, reach / (2 * float(log_ratios.abs().max())))

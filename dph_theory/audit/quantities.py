@@ -1,4 +1,4 @@
-"""The quantities a loss may estimate or minimise, and which of them, or which sum, measured values are."""
+"""Quantities that a loss may estimate or minimise, and the matching of measured values to them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ DIVERGENCES: Mapping[str, FDivergence] = {
     "chi-squared(ref||pi)": NEYMAN_CHI_SQUARED,
     "total variation": TOTAL_VARIATION,
 }
-"""Every declared divergence, in both directions; Hellinger's is half of alpha-divergence 0.5."""
+"""Declared divergences in both directions; Hellinger's is half of alpha-divergence 0.5."""
 TO_FILTERED = {
     "forward KL(p_*||pi)": FORWARD_KL,
     "JS generator to p_*": JENSEN_SHANNON,
@@ -43,16 +43,16 @@ TO_FILTERED = {
 }
 """Divergences to p_* that stay finite: p_* has no mass on incorrect outcomes."""
 TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
-"""On samples of an old policy."""
+"""Divergences to the old policy, on its samples."""
 SQUARED = "mean squared log(pi/old)"
-"""Also on samples of an old policy: what a squared log ratio to the sampler penalises there."""
+"""Squared log ratio to the sampler, on samples of an old policy."""
 ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD, SQUARED)
-"""What a value may be a biased estimate of; entropy and reward are no divergences."""
+"""Quantities that a value may estimate with bias; entropy and reward are no divergences."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """The value of a named quantity on a problem, and its gradient in the logits (flattened)."""
+    """Value of a named quantity on a problem, and its gradient in the logits (flattened)."""
 
     value: float
     gradient: Tensor
@@ -60,7 +60,7 @@ class Quantity:
 
 @cache
 def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
-    """Every candidate on this problem; token-level ones only where there are several tokens."""
+    """Every candidate on this problem; token-level ones only if there are several tokens."""
     return {name: quantity() for name, quantity in _candidates(problem, source).items()}
 
 
@@ -99,12 +99,12 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
 
 
 def token_sum(name: str) -> str:
-    """The name of the token-level sum of that divergence."""
+    """Name of the token-level sum of a divergence."""
     return f"token sum of {name} on the samples' prefixes"
 
 
 def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
-    """The sums over prefixes, as often as samples visit them, of divergences of the next-token policies."""
+    """Sums over visited prefixes of divergences of the next-token policies."""
     visits = problem.prefix_visits(source).numpy()
     pi, ref = (torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
 
@@ -131,7 +131,7 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
 
 
 def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0) -> Tensor:
-    """The gradient that an exact match says a loss has on a problem, its rewards times `reward`."""
+    """Gradient that an exact match predicts on a problem, with rewards times `reward`."""
     total = torch.zeros(problem.policy.numel(), dtype=torch.float64)
     if match.name == "zero":
         return total
@@ -146,9 +146,9 @@ def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0
 
 MOST_TERMS = 3
 _SHORTLIST = 8
-"""So many of the sums that fit best, by their normal equations, are fitted again exactly."""
+"""Number of best sums, by their normal equations, that are fitted again exactly."""
 _SMALLEST, _LARGEST = 1e-5, 1e3
-"""A term of a lesser share of the whole is none; one of a greater share is all but cancelled by another."""
+"""Least share of a term in the whole, and largest, beyond which terms cancel."""
 
 Columns = Mapping[str, np.ndarray]
 Terms = tuple[tuple[float, str], ...]
@@ -157,9 +157,9 @@ Terms = tuple[tuple[float, str], ...]
 def find_sum(
     target: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
 ) -> Terms | None:
-    """The terms of the shortest sum of columns that is `target` (rows,) within the tolerance of its norm.
+    """Terms of the shortest sum of columns that is `target` (rows,) within the tolerance of its norm.
 
-    Of equally short ones the best; None if there is no such sum, or if it needs a column in two scales.
+    Of equally short sums the best is taken; None if there is none, or if it needs a column in two scales.
     """
     units: dict[str, np.ndarray] = {}
     for name, column in columns.items():
@@ -193,35 +193,35 @@ def find_sum(
 
 @cache
 def _sums(names: tuple[str, ...], count: int) -> np.ndarray:
-    """The places of the terms of every sum of so many, none of them in two scales, (sums, count)."""
+    """Places of the terms of every sum of so many, none of them in two scales, (sums, count)."""
     bare = [name.split(PER_TOKEN[1])[0] for name in names]
     chosen = [c for c in combinations(range(len(names)), count) if len({bare[i] for i in c}) == count]
     return np.array(chosen, dtype=int).reshape(len(chosen), count)
 
 
 EXACT = 1e-7
-"""Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
+"""Relative agreement, over all problems, of an exact match; exact sums in float64 reach 1e-12."""
 SUM_EXACT = 1e-9
-"""Relative agreement for sums of quantities, which have more constants to fit."""
+"""Relative agreement of sums of quantities, which have more constants to fit."""
 LARGEST_ANGLE = 45.0
-"""Degrees, on any problem, from which on a gradient is near nothing."""
+"""Angle in degrees, on any problem, from which a gradient is near nothing."""
 FAR_OFF = 2 / 3
-"""The relative error, on any problem, from which on a value is near nothing."""
+"""Relative error, on any problem, from which a value is near nothing."""
 ZERO = 1e-10
 NOISE = 1e-9
-"""A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
+"""Norm of all batches' gradients below which an unmatched loss vanishes but for rounding."""
 FLOAT32_ZERO = 1e-5
-"""Of a loss that computes in float32, as FLOAT32; of these a sum has two terms at most."""
+"""Zero for a loss that computes in float32, whose sums have two terms at most."""
 NOTHING = Match("none", exact=False)
 
 
 def match_gradient(
     measured: Sequence[ExpectedLoss], *, in_float32: bool = False, most_terms: int = MOST_TERMS
 ) -> Match:
-    """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest.
+    """Match measured gradients to a quantity's, or to a sum of quantities'; else name the nearest.
 
-    On sequences each may be divided by the number of tokens, one alone by its square. in_float32: the loss
-    computes in float32, and agreement is that of float32.
+    On sequences each may be divided by the number of tokens, one alone by its square. With `in_float32`
+    agreement is judged at that precision.
     """
     if not measured:
         return Match("failed", exact=False)
@@ -251,7 +251,7 @@ def match_gradient(
 
 
 def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -> Match:
-    """Which quantity the measured values are, up to one constant; else the nearest, and how far off."""
+    """Match measured values to a quantity up to one constant; else name the nearest and its bias."""
     if not measured:
         return Match("failed", exact=False)
     values = np.array([m.value for m in measured])
@@ -273,7 +273,7 @@ def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -
 
 
 def nearest(measured: Sequence[ExpectedLoss]) -> Match:
-    """The quantity, or its opposite, with the smallest largest angle on any problem."""
+    """Quantity, or its opposite, with the smallest largest angle on any problem."""
     best, least = NOTHING, LARGEST_ANGLE
     for name, by_problem in _by_problem(measured, moving=True).items():
         angles = [_angle(m.gradient, q.gradient) for m, q in zip(measured, by_problem, strict=True)]
@@ -284,13 +284,13 @@ def nearest(measured: Sequence[ExpectedLoss]) -> Match:
 
 
 def _one(constant: float, name: str) -> Match:
-    """The match of one term, whose name says by which power of the number of tokens it is divided."""
+    """Match of one term, whose name says by which power of the number of tokens it is divided."""
     bare = name.split(PER_TOKEN[1])[0]
     return Match(bare, True, constant, PER_TOKEN.index(name.removeprefix(bare)))
 
 
 def _by_problem(measured: Sequence[ExpectedLoss], *, moving: bool = False) -> dict[str, list[Quantity]]:
-    """The quantities known on all problems; if `moving`, those whose gradient does not vanish on all."""
+    """Quantities known on all problems; if `moving`, those with a gradient on some."""
     tables = [quantities(m.problem, m.samples) for m in measured]
     shared = [name for name in tables[0] if all(name in table for table in tables)]
     by_name = {name: [table[name] for table in tables] for name in shared}
@@ -298,7 +298,7 @@ def _by_problem(measured: Sequence[ExpectedLoss], *, moving: bool = False) -> di
 
 
 def _angle(one: Tensor, other: Tensor) -> float:
-    """The angle between two directions, in degrees, 0 to 180: accurate for those near to 0 and to 180."""
+    """Angle between two directions, in degrees, 0 to 180; accurate near 0 and 180."""
     a, b = (vector / vector.norm().clamp_min(1e-300) for vector in (one, other))
     apart, opposed = float((a - b).norm()), float((a + b).norm())
     angle = math.degrees(2 * math.asin(min(1.0, min(apart, opposed) / 2)))

@@ -14,13 +14,13 @@ from ..support.display import Shown
 from ..support.table import Table
 
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
-"""Where the audited samples come from; "filtered" are correct samples of the reference."""
+"""Origin of the audited samples; "filtered" are correct samples of the reference."""
 REWARD, ENTROPY = "minus expected reward", "entropy(pi)"
 PER_TOKEN = ("", ", per token", ", per token squared")
-"""By the power of the number of tokens that a constant is divided by."""
+"""Suffixes by the power of the number of tokens that a constant is divided by."""
 ANSWERS, TOKENS = "answers", "single tokens"
 SEVERAL = "batches of several sequences"
-"""Where a loss fails that is audited on single sequences all the same."""
+"""Name of the batches on which a loss may fail and still be audited on single sequences."""
 
 
 class AuditError(ValueError):
@@ -41,32 +41,32 @@ class Finding:
 
 
 class LossReport(Shown):
-    """Common part of all audit reports; `verdict` says in one to three sentences what was found."""
+    """Common part of all audit reports; `verdict` is the answer in one to three sentences."""
 
     verdict: str
 
     @property
     def failed(self) -> bool:
-        """True if it could be evaluated on no problem."""
+        """True if the function could be evaluated on no problem."""
         return False
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The findings, (name, words) each."""
+        """Return the findings as pairs (name, words)."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         # A finding's data stand in its place.
         return asdict(self, dict_factory=lambda pairs: dict(pairs).get("data", dict(pairs)))  # type: ignore[call-overload]
 
     def summary(self) -> str:
-        """The answer and the findings."""
+        """Return the answer and the findings."""
         verdict = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
         findings = (f"  {name}: {words}" for name, words in self.rows())
         return "\n".join((f"{type(self).__name__}: {verdict}", *findings))
 
     def tables(self) -> Sequence[Table]:
-        """The findings."""
+        """Return the findings as a table."""
         return (Table.from_rows(("finding", "words"), self.rows()),)
 
     def _repr_html_(self) -> str:
@@ -85,14 +85,12 @@ PADDING: Mapping[str, str] = {
 
 
 def reduction(batch: str, tokens: str, padding: str) -> Finding:
-    """What the loss of a batch is made of, such as: token mean over the batch.
+    """Finding on the reduction of a loss, such as: token mean over the batch.
 
     Args:
-        batch: "mean" or "sum" of its sequences' losses; "token mean", their mean weighted by their lengths;
-            "coupled", none of these; "pairs only", if it fails on a single sequence; "unknown", if it fails
-            on pairs.
-        tokens: Whether a sequence twice as long with the same tokens has the same loss ("mean"), twice the
-            loss ("sum"), or neither ("other").
+        batch: "mean" or "sum" of its sequences' losses; "token mean", weighted by lengths; "coupled", none of
+            these; "pairs only", if it fails on a single sequence; "unknown", if it fails on pairs.
+        tokens: "mean" if a sequence repeated twice has the same loss, "sum" for twice the loss, else "other".
         padding: A key of PADDING; "no mask" if the loss takes none.
     """
     inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}
@@ -125,12 +123,12 @@ class Match:
 
     @property
     def all_terms(self) -> tuple[tuple[float, str], ...]:
-        """Its terms, also of what is no sum."""
+        """Terms of a sum, or the one term."""
         return self.terms or ((self.constant or 1.0, self.name),)
 
     @property
     def words(self) -> str:
-        """Such as: the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token."""
+        """Words such as: the reward's policy gradient plus 0.04 times the forward KL of each token."""
         if self.name in ("zero", "failed"):
             return {"zero": "zero", "failed": "-"}[self.name]
         if not self.exact:
@@ -143,7 +141,7 @@ class Match:
 
     @property
     def near_words(self) -> str:
-        """The nearest, or its opposite, and how far off it is."""
+        """Nearest quantity, or its opposite, and the distance to it."""
         if self.bias is not None:
             return f"nearest is {plain(self.name)} ({self.bias[0]:+.0%} to {self.bias[1]:+.0%})"
         if self.angle is None:
@@ -155,7 +153,7 @@ class Match:
 
 
 def plain(name: str) -> str:
-    """A quantity in words: the forward KL(ref||pi) of each token; the reward's policy gradient."""
+    """Quantity in words: the forward KL(ref||pi) of each token; the reward's policy gradient."""
     bare = name.removesuffix(PER_TOKEN[1])
     if bare == REWARD:
         return "the reward's policy gradient"
@@ -165,7 +163,6 @@ def plain(name: str) -> str:
 
 
 def _term(constant: float, name: str) -> str:
-    """A term with its coefficient: to raise an entropy is a bonus."""
     size = abs(constant)
     if "entropy" in name:
         return f"an entropy {'bonus' if constant < 0 else 'penalty'} of {size:.6g}"
@@ -175,11 +172,13 @@ def _term(constant: float, name: str) -> str:
 
 @dataclass(frozen=True)
 class Limit:
-    """Between which values of `what` an exact match was found to hold; infinite where no end was found.
+    """Range in which an exact match holds; infinite where no end was found.
 
-    what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says how far off
-    the match is at a token beyond, `place` at which log-probabilities. `level` is that of
-    `log_ratios.level_of`.
+    Attributes:
+        what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0).
+        low, high: Ends of the range.
+        example, place: Error of the match at a token beyond, and the log-probabilities there.
+        any_length: True if the bound holds in longer answers too; False if in answers of two tokens only.
     """
 
     what: str
@@ -187,21 +186,19 @@ class Limit:
     high: float
     example: str
     place: str = ""
-    level: str = "token"
+    any_length: bool = True
 
     @property
     def words(self) -> str:
-        """Such as: every ratio pi/old is between 0.8 and 1.2, as it is clipped."""
+        """Words such as: every ratio pi/old is between 0.8 and 1.2, as it is clipped."""
         low, high = self.low, self.high
         if low == high:
             return "every log ratio is zero"
-        levels = {"token": "every", "": "in answers of two tokens every"}
-        what = f"{levels.get(self.level) or f'the {self.level} over an answer of the'} {self.what}"
+        what = f"{'every' if self.any_length else 'in answers of two tokens every'} {self.what}"
         if self.what == "|A|":
             what, low = "every advantage's size", low or -math.inf
         if self.what == "log(pi/old)":
             what = what.replace("log(pi/old)", "ratio pi/old")
-            what = what.replace("mean", "geometric mean").replace("sum", "product")
             low, high = math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
             return f"{what} is at most {high:.3g}"
@@ -212,22 +209,25 @@ class Limit:
 
 @dataclass(frozen=True, repr=False)
 class AuditReport(LossReport):
-    """Everything an audit finds about one loss on one kind of samples.
+    """Findings about one loss on one kind of samples.
 
-    `gradient` is matched on single tokens, `sequence_gradient` on answers of several of one length,
-    `unequal_gradient` on answers whose lengths differ, a token mean there in the limit of large batches.
-    `descended` is what it is reported to minimise, on `scope`: what is exact on answers, there or near log
-    ratios of zero, or else on single tokens, or else the nearest; `limits` say how far an exact one holds.
-    `terms` has the parts of a loss that has several. `reduction` says how tokens and sequences are added up;
-    `precision` is "float32" for a loss that rounds to it, and agreement then is that of float32; "16 bits"
-    for one that rounds more, too coarse to match. A loss that couples its batch has `batches`, and is matched
-    on pairs. `acts_on` and `selects` are those of `convergence_of`:
-    `selects` is a key of `kl_terms.ENDS`, or "none". `dead_zones` are intervals of x = log(pi/ref) from -30
-    to 30 where the gradient of a sampled token is zero away from x = 0, at an advantage of zero, the
-    penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups` is of
-    answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a token".
-    `mixes_answers`: an answer's gradient depends on the advantages of the others. `declared` is a sentence,
-    which declared policy loss it is.
+    Attributes:
+        loss, samples, `verdict`: Name, origin of the samples, and the answer in sentences.
+        value: Match of the value.
+        gradient, sequence_gradient, unequal_gradient: Matches on single tokens, on answers of several tokens
+            of one length, and of unequal lengths (a token mean in the limit of large batches).
+        descended, scope: Match that is reported, on ANSWERS or TOKENS.
+        limits: Ranges in which an exact match holds.
+        terms, reduction, batches: Parts, reduction, and gradients by batch size if answers are coupled.
+        precision: "float64", "float32", or "16 bits", too coarse to match.
+        minimiser, acts_on, selects: See `find_minimiser` and `convergence_of`.
+        extremes: Overflow by dtype.
+        dead_zones, stopped: Intervals of log(pi/ref) without a gradient of the penalty, and ratios of zero
+            gradient at advantages of 1 and -1.
+        failures: Problems on which the loss failed.
+        equal_groups: Gradient if all advantages are zero.
+        mixes_answers: True if an answer's gradient depends on the advantages of others.
+        declared: Sentence on the declared policy loss that it is.
     """
 
     loss: str
@@ -252,13 +252,12 @@ class AuditReport(LossReport):
     failures: tuple[Finding, ...]
     stopped: tuple[Finding, ...] = ()
     equal_groups: Finding | None = None
-    advantages: str = "one a token"
     mixes_answers: bool = False
     declared: str = ""
 
     @property
     def gradient_words(self) -> str:
-        """Whose gradient it is, with what it is scaled by: such as, times the answers of a micro-batch."""
+        """Matched gradient, with its scale, such as: times the answers of a micro-batch."""
         words = self.descended.words
         if self.reduction and self.descended.exact and self.descended.name != "zero":
             padded = self.reduction.padding == "divides by the padded length"
@@ -273,7 +272,7 @@ class AuditReport(LossReport):
 
     @property
     def drops_penalty(self) -> bool:
-        """True if a loss that has a penalty beside the reward has none where all advantages are zero."""
+        """True if a penalty beside the reward vanishes where all advantages are zero."""
         if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
             return False
         penalties = [name for _, name in self.descended.terms if not name.startswith(REWARD)]
@@ -289,7 +288,7 @@ class AuditReport(LossReport):
 
     @property
     def end(self) -> str:
-        """What training converges to with a small beta, by name, and for which lengths that is known."""
+        """Limit of training at a small beta, and for which lengths it is known."""
         exact = self.sequence_gradient.exact and self.selects != "none"
         if not exact or self.unequal_gradient.exact or self.unequal_gradient.name == "failed":
             return self.selects
@@ -297,14 +296,14 @@ class AuditReport(LossReport):
 
     @property
     def overflow(self) -> str:
-        """From which log ratio on each dtype overflows, or is nan."""
+        """Log ratios from which each dtype overflows, or is nan."""
         by_words: dict[str, list[str]] = {}
         for extremes in self.extremes:
             by_words.setdefault(extremes.words, []).append(extremes.dtype)
         return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in by_words.items() if words)
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
+        """Return the findings that say something, as (name, words); if all problems failed, why."""
         failures = ("failures", "\n".join(failure.words for failure in self.failures))
         if self.failed:
             return (failures,)
@@ -328,7 +327,7 @@ class AuditReport(LossReport):
             ("minimiser", self.minimiser.words if self.minimiser else ""),
             ("overflow", self.overflow),
             ("no KL gradient at", f"log(pi/ref) in {', '.join(dead)}" if dead else ""),
-            ("zero gradient at", ", ".join(zone.words for zone in self.stopped)),
+            ("zero gradient of a single token at", ", ".join(zone.words for zone in self.stopped)),
             ("advantages of zero", "" if ("KL term", equal) in terms else equal),
             ("computes in", "" if self.precision == "float64" else self.precision),
             failures,

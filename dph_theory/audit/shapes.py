@@ -1,15 +1,14 @@
-"""Shape of advantages that a loss takes, and whether an answer's gradient depends on those of the others."""
+"""Shape of advantages that a loss takes, and dependence of an answer's gradient on those of the others."""
 
 import torch
 
 from .called_loss import Audited, LossError, LossInputs
 
 ROWS, COLUMNS = 6, 5
-"""Of the batch that is tried; different, so that a shape tells what it counts."""
+"""Size of the batch that is tried; unequal, so that a shape is unambiguous."""
 
 
 def _random_inputs() -> LossInputs:
-    """A batch of random log-probabilities, nothing masked."""
     generator = torch.Generator().manual_seed(0)
     log_pi, log_ref, log_old, drawn = (
         -torch.rand(ROWS, COLUMNS, generator=generator, dtype=torch.float64) - 0.1 for _ in range(4)
@@ -22,8 +21,8 @@ def _random_inputs() -> LossInputs:
 def with_one_an_answer(audited: Audited) -> Audited:
     """The loss with advantages (batch,) if it takes these, else the loss itself.
 
-    A loss takes them if it fails on (batch, tokens); or if advantages of that shape reach the tokens of other
-    answers, as with `advantages[:, None]`, and those of shape (batch,) do not.
+    It takes them if it fails on (batch, tokens), or if those mix answers, as with `advantages[:, None]`, and
+    those of shape (batch,) do not.
     """
     if "advantages" not in audited.names:
         return audited
@@ -35,7 +34,7 @@ def with_one_an_answer(audited: Audited) -> Audited:
 
 
 def mixes_answers(audited: Audited) -> bool | None:
-    """True if the first answer's slopes move with the advantages of the others; None if it fails."""
+    """True if the first answer's slopes change with the advantages of the others; None if it fails."""
     inputs = _random_inputs()
     moved = torch.cat([inputs["advantages"][:1], 1.7 * inputs["advantages"][1:]])
     try:

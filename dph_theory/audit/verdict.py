@@ -1,4 +1,4 @@
-"""The summary of an audit: one to three plain sentences, what is wrong first."""
+"""Summary of an audit in one to three plain sentences, faults first."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from ..losses.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import PADDING, REWARD, SEVERAL, TOKENS, AuditReport, plain
 
 MOST = 3
-"""So many sentences beside the declared loss that it is; what is left stands in the rows."""
+"""Most sentences beside the declared loss; the rest is in the rows."""
 _ENDS: Mapping[str, str] = {
     FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
     LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
@@ -29,11 +29,11 @@ _ALARMS: Mapping[str, str] = {
     "left out": "Answers of advantage 0 are left out of the mean: the others count for more.",
     **dict.fromkeys(("divides by the padded length", "other"), f"It{PADDING['other'][2:]}."),
 }
-"""By what is wrong with its masked tokens, its precision or its answers of advantage 0; the worst first."""
+"""Alarms by fault of the mask, the precision or answers of advantage 0, worst first."""
 
 
 def verdict_of(report: AuditReport) -> str:
-    """Such as: k3 on policy samples: It has the gradient of the forward KL(ref||pi) of each token."""
+    """Write the summary, such as: k3 on policy samples: It has the gradient of the forward KL."""
     start = f"{report.loss} on {report.samples.replace('_', ' ')} samples: "
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
@@ -68,7 +68,6 @@ def _alarms(report: AuditReport) -> list[str]:
 
 
 def _main(report: AuditReport) -> str:
-    """Whose gradient it has, on answers where it is known there, and while what."""
     if report.batches is not None:
         return f"The answers of a batch change each other's gradient. In batches {report.batches.words}."
     single = report.descended.exact and report.scope == TOKENS and report.sequence_gradient.name != "failed"
@@ -92,7 +91,7 @@ def _sentence(report: AuditReport) -> str:
 
 
 def _further(report: AuditReport) -> list[str]:
-    """What else is worth a sentence, the most important first."""
+    """Further sentences, most important first."""
     sentences = [f"Outside that range: {limit.example}." for limit in report.limits[:1] if limit.example]
     names = {"other": "remaining"}
     terms = [
@@ -116,7 +115,7 @@ def _further(report: AuditReport) -> list[str]:
 
 
 def _value(report: AuditReport) -> list[str]:
-    """What the logged number estimates, where that is exact and another quantity than its gradient's."""
+    """Quantity that the logged number estimates, if it is exact and differs from the gradient's."""
     bare, gradient = report.value.name.removesuffix(" + log A1"), report.gradient
     exact = report.value.exact and gradient.exact and not gradient.terms
     if not exact or "zero" in (bare, gradient.name) or bare == gradient.name:

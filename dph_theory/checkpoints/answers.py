@@ -1,7 +1,7 @@
-"""Which correct answers are left: whether two of them agree, in one run, with the base, and between runs.
+"""Correct answers left after training: how often two agree in one run, with the base, and between runs.
 
-Correct answers stand as numbers that agree where the answers do, incorrect ones as -1: arrays (prompts,
-answers). Two answers at one place, such as one random stream, are never compared with each other.
+Codes are arrays (prompts, answers): equal answers to a prompt have equal numbers, incorrect ones -1. Two
+answers at one place, such as one random stream, are never compared with each other.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from ..intervals import Estimate, bounded_mean
 from ..support.record import Readable
 from .counts import PromptRow
 
-FEW = 10
-"""Runs that share fewer prompts than these are not compared."""
+_FEW = 10
+"""Fewest shared prompts on which two runs are compared."""
 ONE = 0.95
-"""From this agreement on, one answer is left; two runs are the same."""
+"""Least agreement at which one answer is left, or two runs are alike."""
 CLEAR = 3
-"""By so many answers the base's likeliest must lead to be known."""
+"""Lead, in answers, from which the base's likeliest answer is known."""
 
 
 def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | None:
-    """Each checkpoint's correct answers to the same prompts, numbered by prompt; None if one has none."""
+    """Codes of each checkpoint's answers to the same prompts; None if a prompt lacks its answers."""
     if not all(row.correct and row.answers for side in sides for row in side):
         return None
     numbers: list[dict[str, int]] = [{} for _ in sides[0]]
@@ -39,14 +39,14 @@ def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | Non
 
 
 def code_counts(codes: np.ndarray, kinds: int) -> np.ndarray:
-    """How often each correct answer was given to each prompt, (prompts, kinds)."""
+    """Count how often each correct answer was given to each prompt, shape (prompts, kinds)."""
     counts = np.zeros((len(codes), kinds + 1))
     np.add.at(counts, (np.arange(len(codes))[:, None], codes), 1)
     return counts[:, :-1]
 
 
 def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The chance that two correct answers to a prompt at two places agree, (prompts,); else nan."""
+    """Chance that two correct answers to a prompt agree, shape (prompts,); nan without two."""
     kinds = int(max(one.max(), other.max())) + 1
     counts, other_counts = code_counts(one, kinds), code_counts(other, kinds)
     places = min(one.shape[1], other.shape[1])
@@ -58,13 +58,13 @@ def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def one_answer(rows: Sequence[PromptRow]) -> bool:
-    """True if the correct answers to each prompt agree, as those to questions with one true answer."""
+    """True if the correct answers to each prompt agree, as for questions with one true answer."""
     codes = answer_codes([rows])
     return codes is not None and mean_known(answer_agreement(codes[0], codes[0])) >= ONE
 
 
 def majority_answers(codes: np.ndarray) -> np.ndarray:
-    """The most frequent correct answer to each prompt that is mostly solved, (prompts,); else -1."""
+    """Most frequent correct answer to each mostly solved prompt, shape (prompts,); else -1."""
     counts = code_counts(codes, max(1, int(codes.max()) + 1))
     solved = 2 * (codes >= 0).sum(axis=1) > codes.shape[1]
     return np.where(solved, counts.argmax(axis=1), -1)
@@ -72,12 +72,14 @@ def majority_answers(codes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False)
 class AnswersLeft(Readable):
-    """The correct answers of a run beside its base's, on the `prompts` with two of them on both sides.
+    """Correct answers of a run beside its base's.
 
-    `base` and `run`: how often two correct answers to a prompt agree. `new`: the share of the run's
-    that are none of the base's, and what fresh ones of the base would be (Good and Turing's estimate from
-    answers seen once). On `led` of the `clear` prompts, where the base's likeliest correct answer leads by
-    CLEAR, it is the run's most frequent too.
+    Attributes:
+        prompts: Prompts with two correct answers on both sides.
+        base, run: How often two correct answers to a prompt agree.
+        new, new_by_chance: Share of the run's correct answers that the base did not give, and that share for
+            fresh answers of the base (Good and Turing's estimate from answers seen once).
+        led, clear: Prompts whose likeliest answer is the same, of those where it is known for the base.
     """
 
     prompts: int
@@ -92,7 +94,7 @@ class AnswersLeft(Readable):
 def answers_left(
     base: Sequence[PromptRow], run: Sequence[PromptRow], rng: np.random.Generator
 ) -> AnswersLeft | None:
-    """What a run retains of its base's correct answers; None without answers, or two prompts."""
+    """Measure what a run retains of its base's correct answers; None without answers, or two prompts."""
     codes = answer_codes((base, run))
     if codes is None:
         return None
@@ -101,43 +103,37 @@ def answers_left(
     two = (before.sum(axis=1) >= 2) & (after.sum(axis=1) >= 2)
     if two.sum() < 2:
         return None
-    agree = [bounded_mean(answer_agreement(side, side)[two], rng, low=0.0) for side in codes]
+    agree, agree_run = (bounded_mean(answer_agreement(side, side)[two], rng, low=0.0) for side in codes)
     before, after = before[two], after[two]
     fresh = ((before == 0) * after).sum(axis=1) / after.sum(axis=1)
     once = (before == 1).sum(axis=1) / before.sum(axis=1)
     top = np.sort(before, axis=1)
     clear = top[:, -1] - top[:, -2] >= CLEAR
     led = (before.argmax(axis=1) == after.argmax(axis=1))[clear]
-    return AnswersLeft(
-        prompts=int(two.sum()),
-        base=agree[0],
-        run=agree[1],
-        new=float(fresh.mean()),
-        new_by_chance=float(once.mean()),
-        led=int(led.sum()),
-        clear=int(clear.sum()),
-    )
+    new, by_chance = float(fresh.mean()), float(once.mean())
+    return AnswersLeft(int(two.sum()), agree, agree_run, new, by_chance, int(led.sum()), int(clear.sum()))
 
 
 def pair_agreement(won: np.ndarray) -> np.ndarray:
-    """Of each pair of runs (runs, prompts) the share of prompts solved by both with the same answer left.
+    """Share of prompts solved by both runs of a pair with the same answer left, from (runs, prompts).
 
-    (pairs,), nan for pairs that share fewer than FEW.
+    The result has shape (pairs,), with nan for pairs that share fewer than ten prompts.
     """
     shares = []
     for one, other in combinations(won, 2):
         both = (one >= 0) & (other >= 0)
-        shares.append(float((one == other)[both].mean()) if both.sum() >= FEW else np.nan)
+        shares.append(float((one == other)[both].mean()) if both.sum() >= _FEW else np.nan)
     return np.array(shares)
 
 
 @dataclass(frozen=True, repr=False)
 class RunAgreement(Readable):
-    """Runs beside each other: whether they are left with the same correct answers.
+    """Agreement of runs on the correct answers that they are left with; None where unknown.
 
-    `own`: how often two correct answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
-    `most`: the share of prompts on which two runs are left with the same answer, over pairs. `same`: groups
-    of runs, by their places, that agree on nearly all prompts. What cannot be known is None.
+    Attributes:
+        same: Groups of runs, by index, that agree on nearly all prompts.
+        own: How often two correct answers of one run agree, on prompts that it mostly solves.
+        pairs, least, most: Share of prompts with the same answer left; mean, minimum, maximum over pairs.
     """
 
     same: tuple[tuple[int, ...], ...]
@@ -148,26 +144,22 @@ class RunAgreement(Readable):
 
 
 def run_agreement(runs: Sequence[np.ndarray]) -> RunAgreement:
-    """Runs beside each other, from their correct answers (prompts, answers)."""
+    """Compare runs by their codes, each of shape (prompts, answers)."""
     answers = np.array([majority_answers(run) for run in runs])
     pairs = pair_agreement(answers)
     own = [mean_known(answer_agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
     numbers = (mean_known(own), mean_known(pairs), np.fmin.reduce(pairs), np.fmax.reduce(pairs))
-    return RunAgreement(_same(pairs), *(None if np.isnan(x) else float(x) for x in numbers))
-
-
-def _same(pairs: np.ndarray) -> tuple[tuple[int, ...], ...]:
-    """The groups of runs that agree, joined by pairs."""
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial.distance import squareform
 
     number, group = connected_components(squareform(pairs >= ONE))
     groups = (tuple(np.flatnonzero(group == label).tolist()) for label in range(number))
-    return tuple(members for members in groups if len(members) > 1)
+    same = tuple(members for members in groups if len(members) > 1)
+    return RunAgreement(same, *(None if np.isnan(x) else float(x) for x in numbers))
 
 
 def mean_known(values: Sequence[float] | np.ndarray) -> float:
-    """The mean of the values that are known, nan of none."""
+    """Mean of the values that are not nan; nan if there are none."""
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[~np.isnan(numbers)]
     return float(numbers.mean()) if numbers.size else np.nan

@@ -14,20 +14,10 @@ _GROUP = click.IntRange(2, 4096)
 """The weight of a group is a sum over all counts of successes at each rate."""
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas between."""
+def _numbers(text: str) -> tuple[int, ...]:
     if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
         raise click.BadParameter(f"{text!r}: whole numbers from 1 on, with commas between")
     return tuple(map(int, text.split(",")))
-
-
-def difference(text: str) -> tuple[float, int]:
-    """A difference of Pass@1, or of Pass@k after an @."""
-    value, _, k = text.partition("@")
-    try:
-        return float(value), int(k or 1)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
 @click.command(name="compare", short_help="What changed between two checkpoints, from counts alone.")
@@ -36,13 +26,15 @@ def difference(text: str) -> tuple[float, int]:
 @terminal.counts_options
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Least number of answers to a prompt.")
-@click.option("--k", "ks", type=numbers, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
+@click.option("--k", "ks", type=_numbers, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
 @click.option(
     "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."
 )
 @click.option(
-    "--power", type=difference, metavar="D[@K]", multiple=True, help="Difference to detect, 0.02@8 of Pass@8."
-)
+    "--possible-answers", type=click.IntRange(min=2), metavar="M",
+    help="Pass@k of a uniform guess at M answers, 1-(1-1/M)^k. Where it nears 1 (M = 10, k = 32: "
+    "0.97), the answer space is small and Pass@k measures guessing.",
+)  # fmt: skip
 @click.option("--by", metavar="FIELD", help="Field of the rows whose categories are shown.")
 @click.option("--by-step", is_flag=True, help="Compare each step of a RUN: a field step, or a file each.")
 @click.option("--mean", is_flag=True, help="Show the mean of the RUNs too, seeds of one method.")

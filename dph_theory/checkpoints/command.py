@@ -16,7 +16,7 @@ from ..support.table import Table, printable
 from .comparison import Comparison, compare
 from .counts import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
-from .report import MOST_KS, curve_table, requested, sentences, tables
+from .report import MOST_KS, curve_table, guess_sentence, requested, sentences, tables
 from .several_runs import compare_runs
 
 _WIDTH, _LINES = 80, 20
@@ -26,7 +26,11 @@ _WIDTH, _LINES = 80, 20
 def print_comparison(
     base: Path, runs: tuple[Path, ...], json_path: Path | None, everything: bool, **options: Any
 ) -> None:
-    """Read, compare, print and store by the options of `dph compare`; UsageError for wrong files."""
+    """Read, compare, print and store by the options of `dph compare`.
+
+    Raises:
+        click.UsageError: If a file cannot be read or paired.
+    """
     options["ks"] = options["ks"] and sorted({*options["ks"]})
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
@@ -59,33 +63,33 @@ def print_comparison(
         lines = [line for one in comparisons for line in sentences(one)]
         write_json(json_path, _record(results, lines, **options))
     for comparison in comparisons if several is None or everything else ():
-        show(console, comparison, everything)
+        _show(console, comparison, everything)
     if several is not None:
         _print(console, several.summary(), several.tables())
+        if (possible := options["possible_answers"]) and not everything:
+            console.print(guess_sentence(possible, several.k))
     if not (several and seeds):
         console.print("Intervals are over prompts; other seeds are not in them (--mean). More: --all")
     console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
 
 
 def _ids(path: Path | None) -> list[str]:
-    """The lines of a file that are not empty."""
     return [] if path is None else [*filter(None, map(str.strip, path.read_text("utf-8").splitlines()))]
 
 
 def _held_out(counts: Counts, trained: Collection[str]) -> Counts:
-    """The prompts that are not trained."""
+    """Counts without the trained prompts."""
     return replace(counts, rows={i: row for i, row in counts.rows.items() if str(i) not in trained})
 
 
 def _record(
     results: Mapping[str, Any], findings: Sequence[str], *, seed: int, ks: Any, **settings: Any
 ) -> dict[str, Any]:
-    """The results with the settings that they are of."""
     described: Any = {"seed": seed, "config": {"k": ks, **settings}, "packages": ("numpy", "scipy")}
     return record("compare", results=results, findings=findings, **described)
 
 
-def show(console: Console, comparison: Comparison, everything: bool) -> None:
+def _show(console: Console, comparison: Comparison, everything: bool) -> None:
     """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
     notes = [f"Note: {note}." for note in comparison.notes]
     if everything:

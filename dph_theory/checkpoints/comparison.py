@@ -1,7 +1,7 @@
-"""Everything that counts show of a run against its base, as one value."""
+"""Comparison of a run with its base as one value: everything that counts show."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,8 @@ from .answers import AnswersLeft, answers_left
 from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .kl import KlSpent, kl_spent
-from .measures import Measure, UniformGroups, consensus, measures, uniform_groups
-from .pass_at_k import (
-    ChangeParts,
-    PassCurves,
-    SampleNeeded,
-    change_parts,
-    pass_curves,
-    samples_needed,
-    shown_ks,
-)
-from .policy_fits import OWN_SHIFTS, PolicyScore, policy_scores
+from .measures import Measure, consensus, measures
+from .pass_at_k import ChangeParts, PassCurves, change_parts, pass_curves, shown_ks
 from .prompts import ChangedPrompt, LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
 from .report import sentences, shortened, tables
 
@@ -32,7 +23,7 @@ _CARRIED = 5.0
 
 @dataclass(frozen=True)
 class CountsFile:
-    """A file of counts: its name, its hash, how many prompts it alone has, its columns."""
+    """Name and hash of a file of counts, the number of prompts that it alone has, and its columns."""
 
     name: str
     sha256: str
@@ -42,14 +33,18 @@ class CountsFile:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
+    """Comparison of a run with its base; every interval has 95% confidence, with prompts as units.
 
-    `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `policies`, the
-    stationary policies with the best first, are given where "no change" is rejected; `single`:
-    no prompt has two answers on both sides, so that none is identified. `groups`, where prompts have two
-    answers, and `answers`, where files have what each answer said, show what is left to choose. `notes` say
-    what rewards there are, which prompts are left out, where few carry a number, and where the data are not
-    what they say (`data_warnings`).
+    Attributes:
+        base, run: The two files.
+        prompts, answers: Number of prompts, and fewest and most answers to a prompt.
+        single: True if no prompt has two answers on both sides, so that no shift is identified.
+        curves, parts: Pass@k with its band, and the parts of its change.
+        solved, gain, fell, rose: Solved prompts, shift of the log odds, and prompts that changed beyond
+            chance, clearest first.
+        spending: KL spent, if the run's log ratios are from the base.
+        measures, answers_left, consensus: Further measures, as far as the files have what they need.
+        notes: Rewards, prompts left out, and warnings about the data.
     """
 
     base: CountsFile
@@ -60,33 +55,25 @@ class Comparison(Shown):
     curves: PassCurves
     solved: SolvedPrompts
     gain: LogOddsShift
-    policies: tuple[PolicyScore, ...]
     parts: tuple[ChangeParts, ...]
     fell: tuple[ChangedPrompt, ...]
     rose: tuple[ChangedPrompt, ...]
     spending: KlSpent | None = None
-    needed: tuple[SampleNeeded, ...] = ()
     notes: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
-    groups: UniformGroups | None = None
     answers_left: AnswersLeft | None = None
     consensus: tuple[Measure, ...] = ()
 
-    @property
-    def best(self) -> PolicyScore | None:
-        """The best stationary policy; a shift of its own for each prompt is none."""
-        return next((line for line in self.policies if line.policy != OWN_SHIFTS), None)
-
     def summary(self) -> str:
-        """The sentences, a line each."""
+        """Return the sentences, one per line."""
         return "\n".join(sentences(self))
 
     def tables(self) -> list[Table]:
-        """The tables of `dph compare --all`."""
+        """Return the tables of `dph compare --all`."""
         return tables(self)
 
     def to_dataframe(self) -> Any:
-        """Pass@k, a row for each k, with the band of the difference; ModuleNotFoundError without pandas."""
+        """Return Pass@k with the band of the difference, one row per k; needs pandas."""
         columns = ("k", "base", "run", "difference", "low", "high")
         import pandas
 
@@ -102,25 +89,30 @@ def compare(
     ks: Sequence[int] | None = None,
     group_size: int = 8,
     seed: int = 0,
-    power: Sequence[tuple[float, int]] = (),
+    possible_answers: int | None = None,
 ) -> Comparison:
-    """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
+    """Compare a run with its base: Pass@k, prompts, log odds, and the parts of a fall.
 
-    Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
-    `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
-    the training, for the policies of std-normalised advantages; `seed`, of
-    all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
-    them. Returns a Comparison. Raises ValueError as `matched` does, for fewer than two prompts, or a k
-    above the least n.
+    Args:
+        base: Counts of the base.
+        run: Counts of the run.
+        allow_missing: True to leave out prompts that one file lacks.
+        min_n: Fewest answers to a prompt that is compared.
+        ks: Values of k, by default 1, 2, ... (`pass_curves`).
+        group_size: Answers in a group of the training.
+        seed: Seed of all randomness.
+        possible_answers: Size of the answer space, to show the Pass@k of a uniform guess.
 
-    >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
-    >>> found = compare(base, run)  # doctest: +SKIP
+    Raises:
+        ValueError: If the files share fewer than two prompts, or k exceeds their answers.
+
+    Example:
+        >>> compare(read_counts("base.jsonl"), read_counts("run.jsonl"))  # doctest: +SKIP
     """
     both = matched(base, run, allow_missing=allow_missing, min_n=min_n)
     pairs, rng = both.counts, np.random.default_rng(seed)
-    curves, gain = pass_curves(pairs, ks, seed=seed), log_odds_shift(pairs)
+    curves = replace(pass_curves(pairs, ks, seed=seed), possible_answers=possible_answers)
     most = curves.k[-1]
-    identified = gain.identified and not pairs.has_single_answers and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Comparison(
         base=CountsFile(base.name, base.sha256, both.only_base, base.columns),
@@ -130,23 +122,19 @@ def compare(
         single=pairs.has_single_answers,
         curves=curves,
         solved=solved_prompts(pairs, rng),
-        gain=gain,
-        policies=policy_scores(pairs, group_size, rng) if identified else (),
+        gain=log_odds_shift(pairs),
         parts=change_parts(pairs, shown_ks(most), rng),
         fell=fell,
         rose=rose,
         spending=kl_spent(both.run, pairs) if _same_reference(base, run, both) else None,
-        needed=tuple(line for d, k in power for line in samples_needed(pairs, d, k)),
         notes=tuple(_notes(base, run, both, curves)),
-        measures=measures(both, most, rng),
-        groups=uniform_groups(pairs, group_size),
+        measures=measures(both, most, group_size, rng),
         answers_left=answers_left(both.base, both.run, rng),
         consensus=consensus(both, most, rng),
     )
 
 
 def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> Iterator[str]:
-    """What rewards there are; prompts that are left out or have too few answers for some k, or carry much."""
     reach, last = both.counts.shared_answers, curves.k[-1]
     yield from data_warnings((run, base))
     if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
@@ -172,10 +160,7 @@ def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> 
 
 
 def _same_reference(base: Counts, run: Counts, both: MatchedRows) -> bool:
-    """True if the run's log ratios are from the base, whose pass rates tell the least KL.
-
-    An evaluation of the model at which training began has no KL to itself.
-    """
+    """True if the run's log ratios are from the base, whose own KL is then zero."""
     of_base, reference = base.models[0], run.models[1]
     if of_base is not None and reference is not None:
         return of_base == reference

@@ -1,4 +1,4 @@
-"""Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
+"""Counts of correct answers by prompt, checked, and two checkpoints' counts of the same prompts as arrays."""
 
 import sys
 from collections import Counter
@@ -14,20 +14,22 @@ from ..numeric.arrays import Scalars, first_bad, integers
 from ..support.errors import argument_error
 
 ROUNDED = 1e-5
-"""Rewards this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
-TEXTS = ("prompt", "question")
-"""Fields that hold a prompt's text."""
+"""Distance from 0 or 1 at which a reward counts as that: float32 leaves .999999 of a one."""
 MOST_ANSWERS = 2**14
-"""The most answers to a prompt: tables of all counts from 0 to n are formed."""
+"""Most answers to a prompt; tables of all counts from 0 to n are formed."""
 
 
 @dataclass(frozen=True)
 class PromptRow:
-    """A prompt by id: n answers, c of them correct.
+    """Counts of one prompt: n answers, c of them correct.
 
-    `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
-    counted as zero; `styles` how many answers have each style; `category` what the field that was asked for
-    holds; `text` the prompt's. In their order: whether each answer is `correct`, and the `answers`.
+    Attributes:
+        id, n, c: Name of the prompt, and its counts.
+        kl, kl_correct: Mean of log pi - log ref over the answers, in nats, and that with the incorrect ones
+            counted as zero.
+        styles: Number of answers in each style.
+        category, text: Value of the field that was asked for, and the prompt's text.
+        correct, answers: Reward (0 or 1) and text of each answer, in one order.
     """
 
     id: str | int
@@ -43,7 +45,7 @@ class PromptRow:
 
     @property
     def votes(self) -> tuple[tuple[int, int], ...] | None:
-        """How often each different answer was given, and was correct; None without answers."""
+        """Times that each different answer was given, and was correct; None without answers."""
         if not self.answers:
             return None
         given, right = Counter(self.answers), Counter[str]()
@@ -53,14 +55,16 @@ class PromptRow:
 
 
 def prompt_row(value: Any, by: str | None = None) -> PromptRow:
-    """The row of a mapping {"id", "n", "c"} with optional "correct", "answer", "log_ratio", "kl", "style".
+    """Check one row of counts.
 
-    "correct" lists the reward of each answer (0 or 1) and may stand in place of n and c; with it "answer"
-    may list what each said; "log_ratio" lists log pi - log ref of each answer in the same order, or "kl"
-    holds their mean; "style" maps names to counts, or lists the style of each answer, of which those of
-    correct ones count; "prompt" or "question" is the text; the field `by`, if one is asked for, holds the
-    category. Fields that are null count as absent. Raises ValueError naming the field that is missing or is
-    wrong.
+    Args:
+        value: Mapping {"id", "n", "c"}. Optional: "correct", the reward (0 or 1) of each answer, in place of
+            n and c; "answer", the text of each; "log_ratio", log pi - log ref of each, in nats, or their mean
+            "kl"; "style", counts by name, or the style of each; "prompt" or "question", the text.
+        by: Field with the category of the prompt.
+
+    Raises:
+        ValueError: If a field is missing or wrong; null counts as absent.
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
@@ -88,7 +92,7 @@ def prompt_row(value: Any, by: str | None = None) -> PromptRow:
         judged_styles = zip(_entries("style", styles, n=judged), verdicts or (), strict=True)
         styles = Counter(str(style) for style, right in judged_styles if right and style)
     category = None if by is None or by not in fields else str(fields[by])
-    text = next((fields[name] for name in TEXTS if isinstance(fields.get(name), str)), None)
+    text = next((fields[x] for x in ("prompt", "question") if isinstance(fields.get(x), str)), None)
     return PromptRow(
         fields["id"], n, c, kl, kl_correct, _styles(styles, n), category, verdicts, answers, text
     )
@@ -97,7 +101,6 @@ def prompt_row(value: Any, by: str | None = None) -> PromptRow:
 def _kl(
     fields: Mapping[str, Any], n: int, verdicts: Sequence[int] | None
 ) -> tuple[float | None, float | None]:
-    """The mean log ratio, and that mean with the incorrect answers counted as zero."""
     if "log_ratio" in fields:
         ratios = _entries("log_ratio", fields["log_ratio"], is_number, "a finite number", n)
         right = zip(ratios, verdicts or (), strict=verdicts is not None)
@@ -117,7 +120,6 @@ def _integer(name: str, value: Any, least: int, most: int, allowed: str) -> int:
 def _entries(
     name: str, value: Any, right: Callable[[Any], bool] | None = None, allowed: str = "", n: int | None = None
 ) -> Sequence[Any]:
-    """The entries of a list, each of them right, one for each of n answers."""
     if not isinstance(value, list | tuple):
         raise argument_error(name, value, "a list")
     if n is not None and len(value) != n:
@@ -129,12 +131,12 @@ def _entries(
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """True if a value is a number: not missing, not text, finite."""
+    """True if a value is a finite number."""
     return isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max
 
 
 def snapped(value: float) -> float:
-    """A reward, 0 or 1 where it is as near as ROUNDED to that."""
+    """Round a reward to 0 or 1 if it is as near as ROUNDED."""
     return next((end for end in (0.0, 1.0) if abs(value - end) <= ROUNDED * (1 + ROUNDED)), value)
 
 
@@ -155,12 +157,14 @@ def _styles(value: Any, n: int) -> Mapping[str, int] | None:
 
 @dataclass(frozen=True, repr=False)
 class Counts:
-    """The rows of a file by id, in the file's order, and its hash.
+    """Counts of a file.
 
-    `notes` say what was made of the file: of a log which rewards there are, which count as correct, and what
-    has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
-    that its log ratios are from. `name` is by default the source's last part;
-    `columns` says those of a log.
+    Attributes:
+        source, name: Path, and by default its last part.
+        rows, sha256: Rows by id, in the file's order, and the file's hash.
+        notes: How the file was read: rewards, answers left out, an unfinished last line.
+        models: Hashes of an evaluation's model, and of the reference of its log ratios.
+        columns: Columns of a log that were read.
     """
 
     source: str
@@ -181,7 +185,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
-    """The prompts that a base and a run were both sampled on, as whole numbers (prompts,)."""
+    """Counts of a base and a run on the same prompts, whole numbers of shape (prompts,)."""
 
     base_n: np.ndarray
     base_c: np.ndarray
@@ -190,21 +194,17 @@ class PairedCounts:
 
     @classmethod
     def from_counts(cls, base_n: Scalars, base_c: Scalars, run_n: Scalars, run_c: Scalars) -> "PairedCounts":
-        """The pairs of counts without a file.
+        """Check counts that broadcast to (prompts,): c correct among n answers.
 
-        Parameters: `base_n` and `run_n`, answers to each prompt; `base_c` and `run_c`, the correct ones among
-        them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n, n from 1 to
-        MOST_ANSWERS.
+        Raises:
+            ValueError: Unless 0 <= c <= n, with n from 1 to MOST_ANSWERS.
 
-        >>> PairedCounts.from_counts(4, [1, 2, 3], 8, [2, 0, 8]).fewest_answers
-        4
+        Example:
+            >>> PairedCounts.from_counts(4, [1, 2, 3], 8, [2, 0, 8]).fewest_answers
+            4
         """
-        columns = np.broadcast_arrays(
-            integers("base_n", base_n, at_least=1),
-            integers("base_c", base_c, at_least=0),
-            integers("run_n", run_n, at_least=1),
-            integers("run_c", run_c, at_least=0),
-        )
+        named = {"base_n": base_n, "base_c": base_c, "run_n": run_n, "run_c": run_c}
+        columns = np.broadcast_arrays(*(integers(x, y, at_least=int("n" in x[-1])) for x, y in named.items()))
         if columns[0].ndim != 1 or columns[0].size == 0:
             raise argument_error("counts.shape", columns[0].shape, "one axis of prompts, at least one")
         for side, n, c in (("base", columns[0], columns[1]), ("run", columns[2], columns[3])):
@@ -215,11 +215,11 @@ class PairedCounts:
         return cls(*columns)
 
     def __len__(self) -> int:
-        """The number of prompts."""
+        """Return the number of prompts."""
         return len(self.base_n)
 
     def chosen(self, which: np.ndarray) -> "PairedCounts":
-        """The prompts at these places, or where a mask is true."""
+        """Select prompts by places or by a mask."""
         return PairedCounts(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
 
     @cached_property
@@ -229,7 +229,7 @@ class PairedCounts:
 
     @cached_property
     def shared_answers(self) -> np.ndarray:
-        """The fewer answers of the two sides, shape (prompts,): the largest k a prompt can show."""
+        """Fewer answers of the two sides, shape (prompts,): the largest k of each prompt."""
         return np.minimum(self.base_n, self.run_n)
 
     @property
@@ -239,37 +239,31 @@ class PairedCounts:
 
     @cached_property
     def typical_answers(self) -> int:
-        """The largest k that nineteen of twenty prompts can show."""
+        """Largest k of nineteen of twenty prompts."""
         return int(np.sort(self.shared_answers)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "PairedCounts":
-        """Equal numbers of answers on both sides: of the larger side as many are drawn without replacement.
+        """Draw equal numbers of answers on both sides without replacement.
 
-        Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
+        Counts of two equal checkpoints are then exchangeable, so that tests of them are exact.
         """
-        return self._drawn(self.shared_answers, self.shared_answers, rng)
-
-    def thinned_to(self, most: int, rng: np.random.Generator) -> "PairedCounts":
-        """At most so many answers to a prompt on either side, drawn without replacement."""
-        return self._drawn(np.minimum(self.base_n, most), np.minimum(self.run_n, most), rng)
-
-    def _drawn(self, base_n: np.ndarray, run_n: np.ndarray, rng: np.random.Generator) -> "PairedCounts":
+        n = self.shared_answers
         base_c, run_c = (
             np.where(n < available, rng.hypergeometric(c, available - c, n), c)
-            for n, available, c in ((base_n, self.base_n, self.base_c), (run_n, self.run_n, self.run_c))
+            for available, c in ((self.base_n, self.base_c), (self.run_n, self.run_c))
         )
-        return PairedCounts(base_n, base_c, run_n, run_c)
+        return PairedCounts(n, base_c, n, run_c)
 
 
 class UnmatchedPromptsError(ValueError):
-    """One of two files lacks prompts of the other."""
+    """Error for a file that lacks prompts of the other."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatchedRows:
-    """The rows that two files share, in an order that the files' own order does not change.
+    """Rows that two files share, in an order that the files' own order does not change.
 
-    `too_few` more are left out, which have fewer answers than were asked for.
+    `only_base`, `only_run` and `too_few` count prompts left out: of one file alone, or with too few answers.
     """
 
     base: tuple[PromptRow, ...]
@@ -281,15 +275,21 @@ class MatchedRows:
 
 
 def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: int = 1) -> MatchedRows:
-    """The prompts of both files, paired by id.
+    """Pair the prompts of both files by id.
 
-    Parameters: `base` and `run`, from `read_counts`; `allow_missing`, leave out and count the prompts that
-    one file lacks; `min_n`, those with fewer answers on either side. Returns the rows of both in one order,
-    their counts as arrays (prompts,) in `counts`. Raises UnmatchedPromptsError where one file lacks some,
-    ValueError where they share none, or none with so many answers.
+    Args:
+        base: Counts of the base.
+        run: Counts of the run.
+        allow_missing: True to leave out and count prompts that one file lacks.
+        min_n: Fewest answers to a prompt on either side.
 
-    >>> matched(read_counts("base.jsonl"), read_counts("run.jsonl")).counts.base_c  # doctest: +SKIP
-    array([5, 0, 3])
+    Raises:
+        UnmatchedPromptsError: If one file lacks prompts.
+        ValueError: If no prompt is shared, or none has so many answers.
+
+    Example:
+        >>> matched(read_counts("base.jsonl"), read_counts("run.jsonl")).counts.base_c  # doctest: +SKIP
+        array([5, 0, 3])
     """
     # 0 of one file and "0" of another are one prompt.
     base_rows, run_rows = ({str(key): row for key, row in side.rows.items()} for side in (base, run))
@@ -314,7 +314,7 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     return MatchedRows(before, after, len(only_base), len(only_run), pairs, len(shared) - len(keys))
 
 
-def _in_order(key: str) -> tuple[bool, int, str]:
-    """Numbers first, also those that are text."""
-    digits = key.isdecimal()
-    return not digits, int(key) if digits else 0, key
+def _in_order(key: str) -> tuple[bool, int, str, str]:
+    """Numbers first, also those that are text, by their size."""
+    digits = key.lstrip("0") if key.isdecimal() else ""
+    return not key.isdecimal(), len(digits), digits, key

@@ -1,7 +1,4 @@
-"""Data that are not what they say: answers that repeat or share random numbers, files and prompts alike.
-
-What is said of n answers to a prompt holds for n independent ones, of prompts for different ones.
-"""
+"""Warnings about data that break the statistical assumptions: independent answers and different prompts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,18 +9,17 @@ from .counts import Counts, PromptRow
 
 _BYTES = "are equal byte for byte: one file under several names, or runs that end alike"
 _DRAWS = 99
-"""Orders of the answers of each prompt that the order found is held against."""
+"""Random orders of each prompt's answers with which the given order is compared."""
 _MOST_PROMPTS, _MOST_PLACES = 400, 256
-"""Of more only so many are looked at."""
 _FEWER, _ENOUGH, _HARDLY = 0.5, 2.0, 0.1
 """Answers repeat at a distance where they differ at most so often, against chance; two places are one where
 independent ones would differ on ENOUGH prompts, and they do on at most a share HARDLY of these."""
 _WIDER = 1.5
-"""Places whose pass rates vary at least so much more than those of independent answers share something."""
+"""Ratio of variances from which answers at one place share random numbers."""
 
 
 def data_warnings(files: Sequence[Counts]) -> Iterator[str]:
-    """What is to be said of files, each sentence without its full stop; nothing where nothing is found."""
+    """Yield warnings about repeated answers, shared random seeds, duplicate prompts and equal files."""
     yield from _equal(files)
     by_width: dict[int, list[tuple[str, np.ndarray, np.ndarray]]] = defaultdict(list)
     for file in files:
@@ -49,7 +45,6 @@ def data_warnings(files: Sequence[Counts]) -> Iterator[str]:
 
 
 def _equal(files: Sequence[Counts]) -> Iterator[str]:
-    """Which files have the same bytes, and which others the same counts."""
     by_bytes: dict[str, list[Counts]] = defaultdict(list)
     by_counts: dict[tuple[tuple[str, int, int], ...], list[Counts]] = defaultdict(list)
     for file in files:
@@ -64,10 +59,9 @@ def _equal(files: Sequence[Counts]) -> Iterator[str]:
 
 
 def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
-    """Rewards, and the answers with them numbered by prompt, in the answers' order: (prompts, answers).
+    """Rewards and codes of the answers in their order, both (prompts, answers), of prompts that vary.
 
-    Of prompts whose answers differ. None for counts, unequal numbers of answers, sorted rewards, of which
-    the order says nothing, and fewer than three such prompts or answers.
+    None for counts, unequal numbers of answers, sorted rewards, and fewer than three prompts or answers.
     """
     rows = [row for row in file.rows.values() if row.correct]
     if len({row.n for row in rows}) != 1 or len(rows) < len(file.rows):
@@ -75,24 +69,23 @@ def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
     verdicts = [row.correct or () for row in rows]
     if any(all([*v] == sorted(v, reverse=down) for v in verdicts) for down in (False, True)):
         return None
-    codes = np.array([_answer_numbers(row) for row in rows])
+    codes = np.array([_codes(row) for row in rows])
     differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))[:_MOST_PROMPTS]
     return (np.array(verdicts)[differ], codes[differ]) if min(len(differ), codes.shape[1]) > 2 else None
 
 
-def _answer_numbers(row: PromptRow) -> list[int]:
-    """Its answers with their rewards as numbers, equal ones as one, in the order in which they come."""
+def _codes(row: PromptRow) -> list[int]:
     numbers: dict[tuple[int, str], int] = {}
     answers = zip(row.correct or (), row.answers or [""] * row.n, strict=True)
     return [numbers.setdefault(answer, len(numbers)) for answer in answers]
 
 
 def independent(codes: np.ndarray) -> int:
-    """How many of the answers are different ones, where some repeat others at a fixed distance.
+    """Number of independent answers per prompt, if some repeat others at a fixed distance.
 
-    Held against orders drawn anew: at some distance neighbours must differ less, against chance, than at any
-    in all of them, and less than half as often as by chance. There two places are one where they differ on
-    hardly any prompt, though each is often apart from its prompt's commonest answer.
+    At some distance neighbours must differ less often than at any distance in random orders, and less than
+    half as often as by chance. There two places are one if they differ on hardly any prompt, though each
+    often differs from its prompt's commonest answer.
     """
     n, rng = codes.shape[1], np.random.default_rng(0)
     if n > _MOST_PLACES:
@@ -112,13 +105,13 @@ def independent(codes: np.ndarray) -> int:
 
 
 def _differing(codes: np.ndarray) -> np.ndarray:
-    """How often answers differ at each distance but the greatest, of which one pair tells nothing."""
+    # Of the greatest distance there is one pair, which shows nothing.
     lags = range(1, codes.shape[1] - 1)
     return np.array([(codes[:, lag:] != codes[:, :-lag]).mean() for lag in lags])
 
 
 def shared(verdicts: np.ndarray) -> float:
-    """How much more the pass rates of places vary than those of independent answers; 1 where by chance."""
+    """Variance ratio of the pass rates of places to that of independent answers; 1 within chance."""
     rng = np.random.default_rng(0)
 
     def spread(rows: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The KL that a run spent against the least at its pass rates."""
+"""KL that a run spent, beside the minimum at its pass rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,13 @@ from .counts import PairedCounts, PromptRow
 
 @dataclass(frozen=True, repr=False)
 class KlSpent(Readable):
-    """Means over `prompts` whose base answers hold correct and incorrect ones: total = least + excess.
+    """Means over prompts, in nats; total = least + excess.
 
-    `correct` and `incorrect` are the excess's parts among either kind of answers (None without rewards
-    by answer): how far the run's correct answers are from the base's own correct ones, and likewise.
-    `left_out` prompts have a KL, but base rates of 0 or 1 in the answers seen, whose least KL is not known.
+    Attributes:
+        prompts: Prompts whose base answers contain correct and incorrect ones.
+        left_out: Prompts with a KL whose base rate is 0 or 1 in the answers seen.
+        total, least, excess: KL(run || base), the minimum at these pass rates, and the difference.
+        correct, incorrect: Parts of the excess among correct and incorrect answers; None without rewards.
     """
 
     prompts: int
@@ -30,11 +32,11 @@ class KlSpent(Readable):
 
 
 def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
-    """The mean KL(run || base) of a prompt and its parts; None if no prompt has log ratios or a KL.
+    """Mean KL(run || base) of a prompt and its parts; None if no prompt has log ratios or a KL.
 
-    KL = kl(V || A1) + V KL(correct || base's correct) + (1-V) KL(incorrect || base's incorrect), of which
-    the first is the least at that pass rate. The logarithms of base rates are those of (c+1/2)/(n+1/2), whose
-    bias is of second order, and V log V has its first-order bias taken off. Source: ours, entries `frontier`.
+    KL = kl(V || A1) + V KL(correct || base's correct) + (1-V) KL(incorrect || base's incorrect); the first
+    term is the minimum. Logarithms of base rates are those of (c+1/2)/(n+1/2), whose bias is of second order,
+    and V log V has its first-order bias taken off. Source: ours, entries `frontier`.
     """
     kl = np.array([np.nan if r.kl is None else r.kl for r in rows])
     of_correct = np.array([np.nan if r.kl_correct is None else r.kl_correct for r in rows])
@@ -42,9 +44,9 @@ def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
     used = has & mixed
     if not used.any():
         return None
-    valid, invalid = _least_by_verdict(pairs.chosen(used))
+    valid, invalid = _least_terms(pairs.chosen(used))
     total, least = kl[used], valid + invalid
-    verdicts = bool(np.isfinite(of_correct[used]).all())
+    judged = bool(np.isfinite(of_correct[used]).all())
     correct = of_correct[used] - valid
     return KlSpent(
         prompts=int(used.sum()),
@@ -52,12 +54,12 @@ def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
         total=mean_interval(total),
         least=mean_interval(least),
         excess=mean_interval(total - least),
-        correct=mean_interval(correct) if verdicts else None,
-        incorrect=mean_interval(total - least - correct) if verdicts else None,
+        correct=mean_interval(correct) if judged else None,
+        incorrect=mean_interval(total - least - correct) if judged else None,
     )
 
 
-def _least_by_verdict(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
+def _least_terms(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
     """V log(V/A1) and (1-V) log((1-V)/A0) of each prompt."""
     terms = []
     for c1, c0 in ((pairs.run_c, pairs.base_c), (pairs.run_n - pairs.run_c, pairs.base_n - pairs.base_c)):

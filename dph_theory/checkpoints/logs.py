@@ -1,7 +1,6 @@
-"""From rows of answers to counts by prompt: which column says what is correct, and what its values say.
+"""Counts by prompt from logs with one row per answer. The column of rewards must be named or known.
 
-A column is one of rewards only if its name or its values say so. What is not certain is asked for once,
-with the option that answers it.
+Everything that rows leave open is asked for once, with the option that answers it.
 """
 
 import re
@@ -20,20 +19,23 @@ from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 _LISTED, _HARDLY = 5, 3
-"""So many lines, values and names are listed one by one; columns of this rank are asked for."""
+"""Lines, values and names that a message lists; rank from which a column is asked for."""
 Questions: TypeAlias = dict[str, str]
-"""What rows leave open, by the option that would answer it."""
+"""Open questions, by the option that would answer them."""
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How rows are read, where they do not say it by themselves.
+    """Options for reading rows that do not explain themselves.
 
-    `reward`, the column that says what is correct: a reward or a reward, one or a list of them, a share of
-    `n` answers, or "3/16"; `correct_from`, the least reward of a correct answer, by default 1 of two values;
-    `unscored`, "wrong" or "omit", what is made of answers without a reward, which are otherwise an error;
-    `column`, that of the prompt; `answer`, that of what was said; `by`, the field of counts that holds a
-    prompt's category; `prompts`, which set of a folder of `dph evaluate`, by default the only one.
+    Attributes:
+        reward: Column of rewards: one per row, a list, a share of `n` answers, or "3/16".
+        correct_from: Least reward of a correct answer; by default 1, if rewards have two values.
+        unscored: "wrong" or "omit", for answers without a reward; otherwise they are an error.
+        by: Field of counts with a prompt's category.
+        column, answer: Columns of the prompt and of the answer's text.
+        n: Answers behind each share.
+        prompts: Set of a folder of `dph evaluate`; by default the only one.
     """
 
     reward: str | None = None
@@ -47,7 +49,7 @@ class ReadingOptions:
 
 
 def _value(cell: Any) -> Any:
-    """A cell as a number where it is one or a word for one, a fraction as (c, n); else as it is."""
+    """A cell as a number if it is one or a word for one, a fraction as (c, n); else unchanged."""
     if not isinstance(cell, str):
         return snapped(float(cell)) if is_number(cell) else None if isinstance(cell, float) else cell
     if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
@@ -58,7 +60,7 @@ def _value(cell: Any) -> Any:
 
 
 def _rank(name: str, cells: Sequence[Any]) -> int | None:
-    """How surely a column says what is correct: 0 by its name, 1 as a reward, 2 by its values, 3 hardly."""
+    """Rank of a column as one of rewards: 0 by its name, 1 as a reward, 2 by its values, 3 hardly."""
     entries = [x for cell in cells for x in (cell if isinstance(cell, list) else [cell])]
     values = [value for entry in entries if (value := _value(entry)) is not None]
     numbers = [x for x in values if isinstance(x, float)]
@@ -81,7 +83,11 @@ def _says(kinds: str, name: str) -> bool:
 def reward_column(
     shape: RecordFormat, rows: Sequence[LoggedRow], requested: str | None, questions: Questions
 ) -> str:
-    """The column of rewards: the one asked for, else the one whose name, or values, say most surely so."""
+    """Return the column of rewards: the requested one, else the one of the best rank.
+
+    Raises:
+        ValueError: If the requested column is missing or no column has a rank.
+    """
     names = dict.fromkeys(name for row in rows for name in row.cells)
     by_name = {name: [row.cells[name] for row in rows if name in row.cells] for name in names}
     if requested is not None:
@@ -114,7 +120,7 @@ _Line: TypeAlias = tuple[int, LoggedRow, list[Any]]
 
 
 class _Judged(NamedTuple):
-    """Of a row: its n answers, c of them correct, and where it has them the rewards and what they say."""
+    """Counts of a row, with the rewards and texts of its answers if it has them."""
 
     row: LoggedRow
     n: int
@@ -126,9 +132,19 @@ class _Judged(NamedTuple):
 def prompt_counts(
     shape: RecordFormat, rows: Sequence[tuple[int, LoggedRow]], options: ReadingOptions, questions: Questions
 ) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
-    """One row of counts a prompt, the column of rewards, and what is to be said of its values.
+    """Count the correct answers to each prompt.
 
-    Raises ValueError for values that say nothing, and once for all that is left open, these `questions` too.
+    Args:
+        shape: Format of the rows.
+        rows: Line and content of each row.
+        options: Options for reading them.
+        questions: Open questions, to which those about rewards are added.
+
+    Returns:
+        One row of counts per prompt, the column of rewards, and notes on its values.
+
+    Raises:
+        ValueError: If values cannot be read, or questions are open.
     """
     if options.unscored:
         choice("unscored", options.unscored, ("wrong", "omit"))
@@ -153,10 +169,10 @@ def prompt_counts(
 
 
 def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options: ReadingOptions) -> bool:
-    """Are numbers from 0 to 1 shares of several answers, by an option, by name, or by the columns?
+    """True if numbers from 0 to 1 are shares of several answers, by an option, by name, or by the columns.
 
-    Values between 0 and 1 are, where each prompt stands once, in a column of correctness, and in one of
-    rewards if they are shares of the number of answers that another column has.
+    Values between 0 and 1 are, if each prompt appears once, in a column of correctness, and in one of rewards
+    if they are shares of the number of answers in another column.
     """
     if options.n is not None or _says("rate", column):
         return True
@@ -169,7 +185,7 @@ def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options:
 
 
 def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
-    """What a row's cell says of its answers: a number or None for each, or (c, n) of several."""
+    """Rewards of a row's answers: a number or None for each, or (c, n) of several."""
     cell = row.cells.get(column)
     if isinstance(cell, list) and tokens and all(map(is_number, cell)):
         cell = sum(cell)
@@ -189,7 +205,6 @@ def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
 def _ask_for_missing(
     column: str, lines: Sequence[_Line], unscored: str | None, questions: Questions, notes: list[str]
 ) -> None:
-    """Note how many answers have no reward and what is made of them, or ask for it."""
     without = [f"{at} ({row.reason})" if row.reason else f"{at}" for at, row, x in lines if None in x]
     if without and unscored is None:
         more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
@@ -204,7 +219,6 @@ def _ask_for_missing(
 def _of_rates(
     column: str, shares: Sequence[tuple[LoggedRow, float]], n: int | None, questions: Questions
 ) -> list[_Judged]:
-    """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
     named = next((int(a or b) for a, b in NAMES["rate_of"].findall(column)), 0)
     answers, x = [n or named or row.drawn for row, _ in shares], np.array([share for _, share in shares])
     if not all(answers):
@@ -219,7 +233,6 @@ def _of_rates(
 
 
 def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omit: bool) -> _Judged:
-    """The counts of answers with a reward each, or with (c, n) of several."""
     if entry and isinstance(entry[0], tuple):
         return _Judged(row, entry[0][1], entry[0][0])
     text = row.texts.get(column, row.texts.get(""))
@@ -230,7 +243,7 @@ def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omi
 
 
 def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, Any]]:
-    """One row a prompt; of one text with several truths each is a prompt."""
+    """One row per prompt; of one text with several truths each is a prompt."""
     truths: dict[str, set[str]] = defaultdict(set)
     by_prompt: dict[str, list[_Judged]] = defaultdict(list)
     for part in judged:
@@ -254,10 +267,8 @@ def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, An
 def _least_correct(
     column: str, values: Iterable[float], requested: float | None, questions: Questions, notes: list[str]
 ) -> float:
-    """The least reward of a correct answer, which is noted with the values unless they are 0 and 1.
-
-    Unasked it is 1, of rewards that have at most two values, the greater being 1, or of which all are one
-    value that is no more than 0.
+    """Least reward of a correct answer; by default 1, if rewards have at most two values with maximum 1,
+    or a single one of at most 0.
     """
     frequency = Counter(values)
     distinct = sorted(frequency)

@@ -1,4 +1,4 @@
-"""Further measures of two checkpoints' counts: Pass^k, maj@k beside Pass@k, styles, Pass@k by category."""
+"""Further measures of two checkpoints: Pass^k, maj@k beside Pass@k, styles, Pass@k by category."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,11 @@ _MOST_VOTES, _LEAST_VOTE, _MOST_DRAWN = 2048, 3, 64
 def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     """Pass^k, the chance that all of k answers are correct, unbiased from c of n: C(c, k)/C(n, k).
 
-    Shapes and errors as `pass_at_k`.
+    Shapes and errors are those of `pass_at_k`.
 
-    >>> float(all_at_k(10, 5, 2).round(4))
-    0.2222
+    Example:
+        >>> float(all_at_k(10, 5, 2).round(4))
+        0.2222
     """
     n, c = integers("n", n, at_least=1), integers("c", c, at_least=0)
     if (c > n).any():
@@ -35,47 +36,30 @@ def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     return 1 - pass_at_k(n, n - c, k)
 
 
-@dataclass(frozen=True, repr=False)
-class UniformGroups(Readable):
-    """Groups of `size` answers that are all right or all wrong, which teach nothing without a KL.
-
-    `base` and `run` are their shares, unbiased, means over prompts; `uniform` is the share of prompts on
-    which all `answers` of the run are alike.
-    """
-
-    size: int
-    base: float
-    run: float
-    uniform: float
-    answers: int
+GROUPS = "groups of {} all correct or all incorrect"
+"""Name of the measure of groups that teach nothing without a KL."""
 
 
-def uniform_groups(pairs: PairedCounts, size: int) -> UniformGroups | None:
-    """What groups of this size, or of as many answers as there are, learn from; None of single answers."""
-    size = min(size, pairs.typical_answers)
-    if size < 2:
-        return None
-    pairs = pairs.chosen(pairs.shared_answers >= size)
-    n, c = pairs.run_n, pairs.run_c
-    base, run = (
-        float(np.mean(all_at_k(n, c, size) + all_at_k(n, n - c, size)))
-        for n, c in ((pairs.base_n, pairs.base_c), (n, c))
-    )
-    return UniformGroups(size, base, run, float(((c == 0) | (c == n)).mean()), int(np.median(n)))
+def _sides(pairs: PairedCounts, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """n and c of both sides, of the prompts with k answers."""
+    pairs = pairs.chosen(pairs.shared_answers >= k)
+    return (pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c)
 
 
 def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
-    """maj@k: the chance that the commonest of k answers is correct, a tie broken by lot; unbiased.
+    """maj@k: chance that the commonest of k answers, drawn without replacement, is correct; unbiased.
 
-    `votes` has, of each different answer, how often it was given and how often it was correct then; k are
-    drawn without replacement: as independent binomial numbers of each answer, given that they add up to k.
-    An answer leads with m votes, and wins the lot, with the chance of its m times the coefficient of x^(k-m)
-    in int_0^1 prod (sum_{a<m} P(a) x^a + y P(m) x^m) dy over the others, since int y^t dy = 1/(t+1) for t
-    others level with it: exact by a Gauss rule in y and a Fourier sum in x. Raises ValueError for k that is
-    not from 1 to the number of answers. Source: ours.
+    Ties are broken by lot. An answer leads with m votes, and wins the lot, with the binomial chance of its m
+    times the coefficient of x^(k-m) in int_0^1 prod (sum_{a<m} P(a) x^a + y P(m) x^m) dy over the others,
+    since int y^t dy = 1/(t+1) for t others level with it: exact by a Gauss rule in y and a Fourier sum in x.
 
-    >>> round(float(majority_at_k([(2, 2), (1, 0), (1, 0)], 3)), 4)
-    0.6667
+    Args:
+        votes: How often each different answer was given, and how often it was correct then.
+        k: Answers drawn, from 1 to the number of answers; else ValueError.
+
+    Example:
+        >>> round(float(majority_at_k([(2, 2), (1, 0), (1, 0)], 3)), 4)
+        0.6667
     """
     often, right = np.array(votes).T
     n = int(often.sum())
@@ -97,7 +81,6 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
 
 
 def _binomial(c: Scalars, n: Scalars, rate: float) -> np.ndarray:
-    """The probability of c of n, zero for c above n."""
     c, n = np.broadcast_arrays(c, n)
     log_ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
     return np.asarray(np.exp(log_ways + c * np.log(rate) + (n - c) * np.log1p(-rate)))
@@ -105,16 +88,15 @@ def _binomial(c: Scalars, n: Scalars, rate: float) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _roots_of_unity(n: int) -> np.ndarray:
-    """The powers from 0 to n - 1 of each n-th root of unity, (n, n)."""
     return np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
 
 
 @dataclass(frozen=True, repr=False)
 class Measure(Readable):
-    """A number of the base and of the run, and its change, over so many prompts.
+    """A measure of the base and of the run, and its change, over so many prompts.
 
-    Intervals are over prompts, of this number alone but for those of categories. `on_request`: whether it is
-    given only because it was asked for.
+    Intervals are over prompts and of this measure alone, except that those of categories hold together.
+    `on_request` is True for a measure that was asked for.
     """
 
     name: str
@@ -125,20 +107,25 @@ class Measure(Readable):
     on_request: bool = False
 
 
-def measures(matched: MatchedRows, k: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """Pass^k and styles, and Pass@1 and Pass@k of each category, of the prompts with k answers."""
-    pairs = matched.counts.chosen(matched.counts.shared_answers >= k)
-    sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
+def measures(matched: MatchedRows, k: int, group_size: int, rng: np.random.Generator) -> tuple[Measure, ...]:
+    """Measure uniform groups, Pass^k, styles, and Pass@1 and Pass@k by category.
+
+    Groups have `group_size` answers, or as many as there are; Pass^k is of the prompts with k answers.
+    """
     rows = []
+    if (size := min(group_size, matched.counts.typical_answers)) > 1:
+        uniform = (all_at_k(n, c, size) + all_at_k(n, n - c, size) for n, c in _sides(matched.counts, size))
+        rows.append(_measure(GROUPS.format(size), rng, *uniform))
     if k > 1:
-        rows += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
-    if (kinds := styles(matched.base, matched.run)) is not None:
+        correct = (all_at_k(n, c, k) for n, c in _sides(matched.counts, k))
+        rows.append(_measure(f"Pass^{k}: all of {k} correct", rng, *correct))
+    if (kinds := _styles(matched.base, matched.run)) is not None:
         rows.append(kinds)
-    return (*rows, *by_category(matched, k, rng))
+    return (*rows, *_by_category(matched, k, rng))
 
 
 def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """maj@k and Pass@k, how often the commonest and any of k answers is correct; none without answers.
+    """Measure maj@k and Pass@k at one k; empty without answers.
 
     k is half of what prompts can show, so that a vote is a mean over draws; at most 64 of 2048 answers.
     """
@@ -160,11 +147,10 @@ def _measure(
     return Measure(name, len(before), base, run, bounded_mean(after - before, rng, level=level))
 
 
-def styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | None:
-    """The mean expected number of different styles in k answers that have one, unbiased; None without styles.
+def _styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | None:
+    """Mean unbiased number of different styles in k answers that have one; None without styles.
 
-    A style seen s times in n answers is among k of them with chance 1 - C(n-s, k)/C(n, k); k is the least n
-    of the prompts with at least two such answers on both sides.
+    k is the least number of such answers, of the prompts with at least two on both sides.
     """
     counts = [[np.array([*(row.styles or {}).values()], int) for row in side] for side in (base, run)]
     both = [pair for pair in zip(*counts, strict=True) if min(side.sum() for side in pair) > 1]
@@ -181,18 +167,15 @@ def styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | Non
     )
 
 
-def by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[Measure]:
-    """Pass@1 and Pass@k in each category of the prompts, those without one apart; none where there are none.
-
-    Each of the C changes at a k has confidence 1 - 0.05/(2 C) (Bonferroni): all hold at once with 95%.
-    """
+def _by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[Measure]:
+    """Pass@1 and Pass@k in each category; the intervals of all changes hold at once (Bonferroni)."""
     names = [row.category for row in matched.base]
     if not any(names):
         return []
     reach = matched.counts.shared_answers >= k
     categories = np.array(["none" if name is None else name for name in names])[reach]
-    pairs, ks = matched.counts.chosen(reach), sorted({1, k})
-    sides = curves(pairs.base_n, pairs.base_c, ks), curves(pairs.run_n, pairs.run_c, ks)
+    ks = sorted({1, k})
+    sides = [curves(n, c, ks) for n, c in _sides(matched.counts, k)]
     kinds = sorted(set(categories.tolist()))
     level = 1 - (1 - LEVEL) / (len(ks) * len(kinds))
     rows = []

@@ -1,13 +1,14 @@
-"""Which prompts changed, and how far: solved ones retained and lost, each prompt's rate, the log odds.
+"""Changed prompts: solved ones retained and lost, each prompt's rate, and the log odds over all prompts.
 
-Tests of a prompt, and those over prompts, are given its total of correct answers: the hypergeometric
-distribution, free of the base's rate.
+Tests are given each prompt's total of correct answers, so that the base's rate does not enter: the
+hypergeometric distribution.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 from scipy.special import bdtr, gammaincc, gammaln, ndtr
 
 from ..intervals import LEVEL, Estimate, from_influence, share
@@ -15,21 +16,21 @@ from ..support.record import Readable
 from .counts import PairedCounts
 from .rates import rate_spread
 
-FALSE_DISCOVERIES = 0.05
-"""The expected share of wrong names among the prompts that are named."""
+_FALSE_DISCOVERIES = 0.05
 
 
 @dataclass(frozen=True, repr=False)
 class SolvedPrompts(Readable):
-    """Prompts solved at least once: the run's share of those that the base solves, and of the others.
+    """Prompts solved at least once, in equal numbers of answers on both sides.
 
-    All at equal numbers of answers (`PairedCounts.thinned`). `p_value` is exact: were base and run alike, a
-    prompt that only one of them solves would be either's with equal chance. `retained_unchanged` and
-    `new_unchanged` are what a model with the base's rates would reach. A prompt never solved in n answers may
-    have a small rate: `lost_again` of the lost prompts the run would solve in n further answers, in
-    expectation (`rate_spread`).
-    A number over no prompts is None, and so is `new_unchanged` for a base that solves none: its rates could
-    be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
+    Attributes:
+        retained: The run's share of the prompts that the base solves; None if the base solves none.
+        new: The run's share of the other prompts; None if there are none.
+        solved_by_base, lost, gained: Numbers of prompts.
+        p_value: Exact test of lost against gained prompts.
+        retained_unchanged, new_unchanged: The shares that a model with the base's rates would reach; None
+            where one answer per prompt, or no solved prompt, says nothing of the rates.
+        lost_again: Expected share of the lost prompts that as many further answers would solve.
     """
 
     retained: Estimate | None
@@ -44,14 +45,13 @@ class SolvedPrompts(Readable):
 
 
 def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPrompts:
-    """The prompts retained and newly solved, with exact intervals and an exact test."""
+    """Count the prompts retained and newly solved, with exact intervals and an exact test."""
     pairs = pairs.thinned(rng)
     n, before, after = pairs.base_n, pairs.base_c > 0, pairs.run_c > 0
     lost, gained = before & ~after, ~before & after
-    either = int((lost | gained).sum())
+    one_side = int(lost.sum()), int(gained.sum())
 
     def solved_again(c: np.ndarray, population: np.ndarray, which: np.ndarray) -> float | None:
-        """The chance that n further answers solve one of these, with rates spread as among `population`."""
         if pairs.has_single_answers or not which.any():
             return None
         return float(rate_spread(n[population], c[population]).solved_in(n[which], c[which], n[which]).mean())
@@ -61,9 +61,9 @@ def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPromp
         retained=share(int((before & after).sum()), int(before.sum())) if before.any() else None,
         new=share(int(gained.sum()), int((~before).sum())) if not before.all() else None,
         solved_by_base=int(before.sum()),
-        lost=int(lost.sum()),
-        gained=int(gained.sum()),
-        p_value=min(1.0, 2 * float(bdtr(min(int(lost.sum()), int(gained.sum())), either, 0.5))),
+        lost=one_side[0],
+        gained=one_side[1],
+        p_value=min(1.0, 2 * float(bdtr(min(one_side), sum(one_side), 0.5))),
         retained_unchanged=solved_again(pairs.base_c, every, before),
         new_unchanged=solved_again(pairs.base_c, every, ~before) if before.any() else None,
         lost_again=solved_again(pairs.run_c, before, lost),
@@ -72,7 +72,7 @@ def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPromp
 
 @dataclass(frozen=True)
 class ChangedPrompt:
-    """A prompt whose rate changed: what it was before and after."""
+    """A prompt with its pass rates before and after training."""
 
     id: str
     before: float
@@ -80,49 +80,38 @@ class ChangedPrompt:
 
 
 def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
-    """The prompts whose rate fell, and those whose rate rose, by Fisher's exact test on each.
+    """Places of the prompts whose rate fell, and of those whose rate rose, clearest first.
 
-    Of the prompts named, a share of `FALSE_DISCOVERIES` is expected to be wrong (Benjamini and Hochberg over
-    both tails of all prompts together). Gives their places, the clearest first.
+    Fisher's exact test of each, doubled for both tails; Benjamini and Hochberg expect 5% false names.
     """
-    fell, rose = np.ones(len(pairs)), np.ones(len(pairs))
-    for which, x, chance in _given_totals(pairs):
-        at = pairs.run_c[which] - x[0]
-        fell[which], rose[which] = np.cumsum(chance)[at], np.cumsum(chance[::-1])[::-1][at]
-    p = np.minimum(1.0, 2 * np.minimum(fell, rose))
+    n, total = pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c
+    fell = stats.hypergeom.cdf(pairs.run_c, n, total, pairs.run_n)
+    rose = stats.hypergeom.sf(pairs.run_c - 1, n, total, pairs.run_n)
+    p = np.clip(2 * np.minimum(fell, rose), 0, 1)
     order = np.argsort(p, kind="stable")
-    # From the greatest down a p is no more than those above it, times the prompts over its rank.
-    rates = np.minimum.accumulate((p[order] * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1]
-    named = order[rates <= FALSE_DISCOVERIES]
+    named = order[stats.false_discovery_control(p)[order] <= _FALSE_DISCOVERIES]
     return named[fell[named] < rose[named]], named[fell[named] >= rose[named]]
-
-
-def _given_totals(pairs: PairedCounts) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """By prompts of equal n and total: which they are, the run's possible counts, and their probabilities."""
-    columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
-    margins, place = np.unique(columns, axis=1, return_inverse=True)
-    for i, (n0, n1, both) in enumerate(margins.T):
-        x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        parts = [gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) for n, k in ((n0, both - x), (n1, x))]
-        chance = np.exp(np.add(*parts) - np.add(*parts).max())
-        yield place == i, x, chance / chance.sum()
 
 
 @dataclass(frozen=True, repr=False)
 class LogOddsShift(Readable):
-    """The rise of the log odds over prompts; `informative` of them have correct and incorrect answers.
+    """Rise of the log odds over prompts, which is 1/beta on every prompt at a reverse-KL optimum.
 
-    `pooled` is Mantel and Haenszel's log odds ratio, its interval valid whether or not the shifts agree.
-    `p_no_change` tests that no prompt's rate moved.
+    Attributes:
+        pooled: Mantel and Haenszel's log odds ratio.
+        informative: Number of prompts with correct and incorrect answers.
+        p_no_change: p-value of "no prompt's rate changed".
+        p_one_shift: p-value of "the log odds of all prompts move by the pooled shift".
     """
 
     pooled: Estimate
     informative: int
     p_no_change: float
+    p_one_shift: float = 1.0
 
     @property
     def identified(self) -> bool:
-        """True if prompts show a shift and how sure it is, without which no policy has a beta."""
+        """True if the shift has a finite interval."""
         return bool(np.isfinite(self.pooled.low))
 
     @property
@@ -130,22 +119,33 @@ class LogOddsShift(Readable):
         """True if "no change" is rejected."""
         return self.p_no_change < 1 - LEVEL
 
+    @property
+    def beta(self) -> Estimate | None:
+        """Beta of the reverse-KL optimum with this shift; None unless one rise fits all prompts."""
+        if not self.identified or self.pooled.low <= 0 or self.p_one_shift < 1 - LEVEL:
+            return None
+        return Estimate(1 / self.pooled.value, 1 / self.pooled.high, 1 / self.pooled.low)
+
 
 def log_odds_shift(pairs: PairedCounts) -> LogOddsShift:
-    """The shift of the log odds; not known where no prompt has both correct and incorrect answers."""
+    """Estimate the shift of the log odds; unknown where no prompt has both correct and incorrect answers."""
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):
         return LogOddsShift(Estimate(0.0, -np.inf, np.inf), 0, 1.0)
-    return LogOddsShift(mantel_haenszel(informative), len(informative), no_change(informative))
+    pooled = _mantel_haenszel(informative)
+    finite = bool(np.isfinite(pooled.value))
+    one_shift = _shift_p_values(informative, pooled.value)[1] if finite else 1.0
+    return LogOddsShift(
+        pooled, len(informative), min(1.0, 2 * min(_shift_p_values(informative, 0.0))), one_shift
+    )
 
 
-def mantel_haenszel(pairs: PairedCounts) -> Estimate:
-    """The pooled log odds ratio log(sum_i R_i / sum_i S_i), R = c1 (n0-c0)/(n0+n1), S = c0 (n1-c1)/(n0+n1).
+def _mantel_haenszel(pairs: PairedCounts) -> Estimate:
+    """Pooled log odds ratio log(sum R / sum S), R = c1 (n0-c0)/(n0+n1), S = c0 (n1-c1)/(n0+n1).
 
-    Consistent for few answers to many prompts and for many answers to few. The interval comes from the
-    prompts' influences R_i/sum R - S_i/sum S, prompts independent; it is not narrowed by the assumption
-    that all prompts share one odds ratio. Source: Mantel and Haenszel, J. Natl. Cancer Inst. 22, 1959.
+    The interval comes from the influences R/sum R - S/sum S of independent prompts; it does not assume that
+    all prompts share one odds ratio. Source: Mantel and Haenszel, J. Natl. Cancer Inst. 22, 1959.
     """
     n = pairs.base_n + pairs.run_n
     up = pairs.run_c * (pairs.base_n - pairs.base_c) / n
@@ -158,15 +158,14 @@ def mantel_haenszel(pairs: PairedCounts) -> Estimate:
     return from_influence(value, influence) if np.ptp(influence) else Estimate(value, -np.inf, np.inf)
 
 
-def no_change(pairs: PairedCounts) -> float:
-    """The p-value of equal rates of each prompt, from the run's correct answers x given the prompt's total.
+def _shift_p_values(pairs: PairedCounts, shift: float) -> tuple[float, float]:
+    """p-values of one shift of all log odds, from the run's correct answers x given each prompt's total.
 
-    Two tests, either of which may reject (Bonferroni): of sum x - E, normal (Cochran, Biometrics 10, 1954),
-    and of sum (x - E)^2, which moves up and down both make greater, by the shifted gamma distribution of its
-    first three moments.
+    The first is of sum x - E, normal (Cochran, Biometrics 10, 1954), the second of sum (x - E)^2, which moves
+    up and down both make greater, by the shifted gamma distribution of its first three moments.
     """
     moments = np.empty((4, len(pairs)))
-    for which, x, chance in _given_totals(pairs):
+    for which, x, chance in _given_totals(pairs, shift):
         center = chance @ x
         squares = (x - center) ** 2
         variance = chance @ squares
@@ -176,8 +175,20 @@ def no_change(pairs: PairedCounts) -> float:
     away = pairs.run_c - mean
     moved = 2 * ndtr(-abs(away.sum()) / np.sqrt(variance.sum()))
     if spread.sum() < 1e-12:
-        return float(moved)
+        return float(moved), 1.0
     z, skewness = (away**2 - variance).sum() / np.sqrt(spread.sum()), cubes.sum() / spread.sum() ** 1.5
     shape = 4 / max(skewness, 1e-6) ** 2
     varied = ndtr(-z) if skewness < 1e-6 else gammaincc(shape, max(shape + 2 * z / skewness, 0.0))
-    return min(1.0, 2 * float(min(moved, varied)))
+    return float(moved), float(varied)
+
+
+def _given_totals(pairs: PairedCounts, shift: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield, by equal n and total, the places of prompts, the run's possible counts, and their chances."""
+    columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
+    margins, place = np.unique(columns, axis=1, return_inverse=True)
+    for i, (n0, n1, both) in enumerate(margins.T):
+        x = np.arange(max(0, both - n0), min(n1, both) + 1)
+        parts = [gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) for n, k in ((n0, both - x), (n1, x))]
+        log_chance = np.add(*parts) + shift * x
+        chance = np.exp(log_chance - log_chance.max())
+        yield place == i, x, chance / chance.sum()

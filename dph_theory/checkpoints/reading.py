@@ -5,9 +5,10 @@ import importlib
 import json
 import re
 import zipfile
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path
@@ -15,8 +16,9 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
+from ..support.files import require_unpackable
 from ..support.record import read_record
-from ..support.rows import READERS, CutOffError, json_lines
+from ..support.rows import READERS, CutOffError, json_document, json_lines, parsed_json
 from .counts import Counts, PromptRow, is_number, prompt_row
 from .logs import Questions, ReadingOptions, prompt_counts
 from .shapes import (
@@ -33,9 +35,8 @@ from .shapes import (
 )
 
 _LISTED = 5
-"""So many wrong rows are listed one by one; by so many first ones a folder's shape is recognised."""
+"""Wrong rows that an error lists; first rows by which a folder's shape is recognised."""
 _EVALUATION = "evaluation.json"
-"""What `dph evaluate` and `dph demo` write into the folder of a run."""
 _ABSENT = ("", "NA", "null", "None")
 _AS_TEXT = ("id", "prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -43,37 +44,42 @@ _LOGS = (".jsonl", ".parquet", ".csv", ".json", ".eval")
 
 
 def read_counts(path: str | Path, **options: Any) -> Counts:
-    """How many of a checkpoint's answers to each prompt are correct, from a file.
+    """Read how many of a checkpoint's answers to each prompt are correct.
 
-    Parameters: `path`, JSON lines, .json, .csv or .parquet of rows {"id", "n", "c"}, an evaluation's record
-    or a trainer's log (`shapes.toml`), seen from the columns, or a folder: of `dph evaluate`, of files of
-    seeds, or of a training's steps, of which the last is read. `options`, the fields of `ReadingOptions`.
+    Rows are {"id", "n", "c"}, with optional fields as in `prompt_row`, or those of an evaluation's record or
+    a trainer's log (`shapes.toml`), recognised by their columns. An unfinished last line is left out and
+    noted.
 
-    A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
-    each said, for maj@k and what is left), "log_ratio" (log pi - log ref of each, in nats) or their mean
-    "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last
-    line is left out, which is said. Returns the rows by id. Raises ValueError naming the file and the line of
-    each of the first wrong rows, or once the options that say what rows leave open. .parquet needs pyarrow.
+    Args:
+        path: JSON lines, .json, .csv, .parquet (needs pyarrow) or .eval; or a folder of `dph evaluate`, of
+            files of seeds, or of a training's steps, of which the last is read.
+        **options: Fields of `ReadingOptions`.
 
-    >>> read_counts("base.jsonl")  # doctest: +SKIP
-    Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
+    Raises:
+        ValueError: If rows are wrong, with the file and the lines of the first, or if rows leave open what
+            counts as correct, with the options that say it.
+
+    Example:
+        >>> read_counts("base.jsonl")  # doctest: +SKIP
+        Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path, reading = Path(path), ReadingOptions(**options)
-    return _counts(_read(path, reading.prompts), str(path), reading)
+    with _naming(path):
+        return _counts(_read(path, reading.prompts), str(path), reading)
 
 
 def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
-    """The counts at each step of a training: rows with the field "step", or a folder with a file a step.
+    """Read the counts at each step of a training, from a field "step" or a folder with a file per step.
 
-    Parameters and errors are those of `read_counts`.
+    Arguments and errors are those of `read_counts`.
 
-    >>> read_steps("validation")  # doctest: +SKIP
-    {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
+    Example:
+        >>> read_steps("validation")  # doctest: +SKIP
+        {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
     path, reading = Path(path), ReadingOptions(**options)
     if path.is_dir():
-        return {step: read_counts(log, **options) for step, log in log_files(path)}
-    file = _read(path, reading.prompts)
+        return {step: read_counts(log, **options) for step, log in _log_files(path)}
     steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
     def take(number: int, value: Any) -> None:
@@ -82,15 +88,27 @@ def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
             raise argument_error("step", step, "a whole number in each row")
         steps[step].append((number, value))
 
-    _take_rows(path, file.rows, take)
-    return {
-        step: _counts(file._replace(rows=rows), f"{path}, step {step}", reading)
-        for step, rows in sorted(steps.items())
-    }
+    with _naming(path):
+        file = _read(path, reading.prompts)
+        _take_rows(path, file.rows, take)
+        return {
+            step: _counts(file._replace(rows=rows), f"{path}, step {step}", reading)
+            for step, rows in sorted(steps.items())
+        }
 
 
-def log_files(folder: Path) -> list[tuple[int, Path]]:
-    """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet; or its only log."""
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn exhausted memory or recursion into a ValueError that names the file."""
+    try:
+        yield
+    except (MemoryError, RecursionError) as error:
+        why = "too large for the memory" if isinstance(error, MemoryError) else "nested too deeply"
+        raise ValueError(f"{path}: {why}") from error
+
+
+def _log_files(folder: Path) -> list[tuple[int, Path]]:
+    """Logs of a folder by step (verl writes 10.jsonl, TRL completions_00010.parquet), or its only log."""
     numbered = [(re.sub(r"\D", "", path.stem), path) for path in folder.iterdir() if path.suffix in _LOGS]
     if files := sorted((int(digits), path) for digits, path in numbered if digits):
         return files
@@ -101,14 +119,14 @@ def log_files(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _shards(folder: Path) -> list[Path]:
-    """The logs of one name in folders of a folder, each with a part of the answers."""
+    """Logs of one name in folders of a folder, each with a part of the answers."""
     files = [file for file in sorted(folder.glob("*/*")) if file.suffix in _LOGS]
     alone = not any(file.suffix in _LOGS for file in folder.iterdir())
     return files if alone and len({file.name for file in files}) == 1 else []
 
 
 class _ReadFile(NamedTuple):
-    """Files with their rows, their hash, notes, the rows' shape where a document shows it, and models."""
+    """Files with their rows, hash, notes, the shape where a document shows it, and the models' hashes."""
 
     path: Path
     rows: list[tuple[int, Any]]
@@ -119,26 +137,25 @@ class _ReadFile(NamedTuple):
 
 
 def _read(path: Path, which: str | None) -> _ReadFile:
-    """A file, or of a folder an evaluation, the log of the last step, or the answers of all seeds."""
+    """Read a file, or of a folder an evaluation, the log of the last step, or the answers of all seeds."""
     if not path.is_dir():
         return _read_file(path, which)
     if (path / _EVALUATION).is_file():
         return _read_file(path / _EVALUATION, which)
-    files = _shards(path) or [file for _, file in log_files(path)]
+    files = _shards(path) or [file for _, file in _log_files(path)]
     unread = sorted(file.name for file in path.iterdir() if file.suffix in _LOGS and file not in files)
     unread = [f"without a number in its name, and not read: {', '.join(unread)}"] if unread else []
     last = _read_file(files[-1], which)
-    last = last._replace(notes=(*last.notes, *unread))
     if shape_of([row for _, row in last.rows[:_LISTED]]).by_step:
-        return last
+        return last._replace(notes=(*last.notes, *unread))
     if len(stems := {re.sub(r"[\d._T-]+", "", file.stem) for file in files}) > 1:
         allowed = f"a file: its files are of several tasks ({', '.join(sorted(stems))})"
         raise argument_error("file", str(path), allowed)
     seeds = [_read_file(file, which) for file in files]
     digest = hashlib.sha256("".join(sorted(seed.sha256 for seed in seeds)).encode()).hexdigest()
+    notes = [f"the answers of {len(files)} files together"] if len(files) > 1 else [*last.notes]
     rows = [row for seed in seeds for row in seed.rows]
-    notes = (f"the answers of {len(files)} files together", *unread)
-    return _ReadFile(path, rows, digest, notes, last.shape)
+    return _ReadFile(path, rows, digest, (*notes, *unread), last.shape)
 
 
 def _read_file(file: Path, which: str | None) -> _ReadFile:
@@ -153,8 +170,14 @@ def _read_file(file: Path, which: str | None) -> _ReadFile:
         return _ReadFile(file, [(number, _plain_row(row, texts)) for number, row in table], digest)
     document = _inspect(file) if file.suffix == ".eval" else None
     if file.suffix == ".json":
-        with suppress(ValueError):  # It may hold JSON lines.
-            document = json.loads(file.read_bytes())
+        try:
+            document = json_document(file)
+        except ValueError as error:
+            # JSON lines are a document followed by others.
+            if not (
+                isinstance(error.__cause__, json.JSONDecodeError) and error.__cause__.msg == "Extra data"
+            ):
+                raise
     if document is not None:
         shape, values = document_rows(document)
         return _ReadFile(file, [*enumerate(values, 1)], digest, shape=shape)
@@ -198,17 +221,20 @@ def _inspect(path: Path) -> Any:
     # Compressed by Zstandard, which zipfile reads from Python 3.14 on; before, Inspect's own reader does.
     try:
         with zipfile.ZipFile(path) as archive:
-            if "summaries.json" in (names := archive.namelist()):
-                return {"samples": json.loads(archive.read("summaries.json"))}
-            return {"samples": [json.loads(archive.read(x)) for x in names if x.startswith("samples/")]}
+            names = archive.namelist()
+            has_summaries = "summaries.json" in names
+            parts = ["summaries.json"] if has_summaries else [x for x in names if x.startswith("samples/")]
+            require_unpackable(path, (archive.getinfo(part).file_size for part in parts))
+            values = [parsed_json(archive.read(part)) for part in parts]
+            return {"samples": values[0] if has_summaries else values}
     except NotImplementedError:
         with suppress(ModuleNotFoundError):
             log = importlib.import_module("inspect_ai.log")
             samples = log.read_eval_log_sample_summaries(str(path))
             return {"samples": [sample.model_dump() for sample in samples]}
         allowed = "a log that can be read: pip install inspect-ai, or inspect log convert --to json"
-    except zipfile.BadZipFile as error:
-        allowed = f"a log of Inspect ({error})"
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        allowed = f"a log of Inspect without damage ({error})"
     raise argument_error("file", str(path), allowed)
 
 
@@ -295,7 +321,7 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
 def _prompt_column(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], declared: bool
 ) -> tuple[str | None, list[str]]:
-    """The first of these columns that all rows have, and columns that repeat and may name the prompt too."""
+    """First of these columns that all rows have, and columns that repeat and may name the prompt too."""
     present = [name for name in columns if all(within(row, name) is not None for row in rows)]
     repeated = repeated_columns(rows, scalars=not present) if declared else []
     if present or repeated:
@@ -325,10 +351,11 @@ def _row_number(
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:
-    """A name for each path: its last part; where others have the same, the way from their common folder.
+    """Name each path by its last part, or by the way from their common folder where others share it.
 
-    >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
-    ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
+    Example:
+        >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
+        ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
     """
     absolute, nth, names = [Path(path).absolute() for path in paths], Counter[Path](), []
     for path in absolute:

@@ -1,4 +1,4 @@
-"""Several runs, seeds of one method, or steps of one training, against one base, with one band over all."""
+"""Comparison of several runs, seeds of one method, or steps of one training with one base."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,17 @@ from .data_warnings import data_warnings
 from .pass_at_k import gaps, shown_ks
 
 _RUNS = 3
-"""Of fewer runs it is not said what sampling noise decides."""
+"""Fewest runs of which agreement is measured."""
 
 
 @dataclass(frozen=True, repr=False)
 class RunChange(Readable):
-    """One of several runs, at a step if it is one of many: the change at each k, prompts lost and gained.
+    """One of several runs, or of a training's steps.
 
-    Lost and gained prompts are those that only the base, or only the run, solves in equal numbers of answers.
+    Attributes:
+        run, step: Name of the run, and the step if it is one of many.
+        change: Change of Pass@k at each k.
+        lost, gained: Prompts that only the base, or only the run, solves in equally many answers.
     """
 
     run: str
@@ -37,12 +40,15 @@ class RunChange(Readable):
 
 @dataclass(frozen=True, repr=False)
 class RunComparison(Shown):
-    """Runs compared with one base, on the prompts that all have, with a 95% band over all of them and all k.
+    """Runs compared with one base on the prompts that all have, with a 95% band over all runs and all k.
 
-    `mean` is the mean of the runs as seeds of one method, each k alone, about other prompts and other seeds:
-    the sides of an interval over prompts, the seeds being given, and of one over seeds (Student's t), squared
-    and added (Zou and Donner, Stat. Med. 27, 2008). `agreed`, of three runs or more with answers, shows
-    which they are left with.
+    Attributes:
+        base, prompts, k: Name of the base, number of prompts, and values of k.
+        runs: Change of each run.
+        mean: Mean of the runs as seeds of one method, each k alone, for other prompts and other seeds
+            (`over_seeds`); None unless asked for.
+        agreed: Agreement on the correct answers left, for three runs or more with answers.
+        notes: Warnings about the data.
     """
 
     base: str
@@ -54,7 +60,7 @@ class RunComparison(Shown):
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Which run is better and worse where, at the least k and at the most; what sampling noise did."""
+        """Say which runs are better and worse at the least and the largest k, and which agree."""
         changes = "; ".join(
             f"at k = {k} better: {self._where(i, 1)}, worse: {self._where(i, -1)}"
             for i, k in enumerate(self.k)
@@ -67,7 +73,6 @@ class RunComparison(Shown):
         return "\n".join([first, *self._agreement(), *(f"Note: {note}." for note in self.notes)])
 
     def _agreement(self) -> Iterator[str]:
-        """True if the runs are left with the same answers."""
         agreement = self.agreed
         if agreement is None or agreement.pairs is None or agreement.own is None:
             return
@@ -79,7 +84,7 @@ class RunComparison(Shown):
             yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 
     def _where(self, i: int, sign: int) -> str:
-        """The runs whose change has this sign, and of a run's steps the first and how many."""
+        """Names of the runs whose change has this sign, with the first and the number of steps."""
         of_run: dict[str, list[RunChange]] = {}
         for run in self.runs:
             of_run.setdefault(run.run, []).append(run)
@@ -93,12 +98,12 @@ class RunComparison(Shown):
         return ", ".join(words) or "none"
 
     def to_dataframe(self) -> Any:
-        """A row for each run, step and k; ModuleNotFoundError without pandas."""
+        """Return a row for each run, step and k; needs pandas."""
         rows = [(r.run, r.step, k, x) for r in self.runs for k, x in zip(self.k, r.change, strict=True)]
         return Table.from_rows(("run", "step", "k", "change"), rows).to_dataframe()
 
     def tables(self) -> list[Table]:
-        """The change of Pass@k at the least and the most k; the record has all."""
+        """Tabulate the change of Pass@k at the least and the largest k; the record has all."""
         ends = sorted({0, len(self.k) - 1})
         steps = any(run.step is not None for run in self.runs)
         rows: list[tuple[Cell, ...]] = [
@@ -125,13 +130,21 @@ def compare_runs(
 ) -> RunComparison:
     """Compare several runs with their base at once, paired by prompt.
 
-    Parameters: `base`; `runs`, each with a name, and the step where it is one of a training's; `ks`, by
-    default powers of two and the least number of answers, beyond which none is given; `seeds`, whether the
-    runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `seed`
-    of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
-    seeds of fewer than two runs, or with steps.
+    Args:
+        base: Counts of the base.
+        runs: Name, step (None unless one of a training's), and counts of each run.
+        ks: Values of k, by default powers of two up to the fewest answers.
+        seeds: True if the runs are seeds of one method, to add their mean.
+        allow_missing: True to leave out prompts that one file lacks.
+        min_n: Fewest answers to a prompt that is compared.
+        seed: Seed of the band.
 
-    >>> compare_runs(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
+    Raises:
+        ValueError: If the files cannot be paired or share fewer than two prompts, or if seeds are fewer than
+            two runs or have steps.
+
+    Example:
+        >>> compare_runs(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
     """
     steps = any(step is not None for _, step, _ in runs)
     if seeds and (len(runs) < 2 or steps):
@@ -163,7 +176,6 @@ def compare_runs(
 
 
 def _agreement_of(both: Sequence[MatchedRows], masks: Sequence[np.ndarray]) -> RunAgreement | None:
-    """Which correct answers the runs are left with, where they have answers and prompts a choice."""
     base = list(compress(both[0].base, masks[0]))
     rows = [list(compress(one.run, mask)) for one, mask in zip(both, masks, strict=True)]
     # Runs cannot differ on questions with one true answer.
@@ -172,7 +184,11 @@ def _agreement_of(both: Sequence[MatchedRows], masks: Sequence[np.ndarray]) -> R
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:
-    """The mean of differences (seeds, prompts), over prompts and seeds."""
+    """Mean of differences (seeds, prompts), with an interval for other prompts and other seeds.
+
+    The sides of an interval over prompts and of one over seeds (Student's t) are squared and added (Zou and
+    Donner, Stat. Med. 27, 2008).
+    """
     prompts, seeds = bounded_mean(gap.mean(axis=0), rng), mean_interval(gap.mean(axis=1))
     below = np.hypot(prompts.value - prompts.low, seeds.value - seeds.low)
     above = np.hypot(prompts.value - prompts.high, seeds.value - seeds.high)

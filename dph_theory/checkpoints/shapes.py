@@ -1,4 +1,4 @@
-"""The shapes of evaluations' records and of trainers' logs, from `shapes.toml`: what each column holds."""
+"""Formats of evaluations' records and of trainers' logs, from `shapes.toml`: the meaning of each column."""
 
 import json
 import re
@@ -10,20 +10,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..support.rows import parsed_json
 from .counts import MOST_ANSWERS
 
 _TEXTS, _TRUTHS = ("prompt", "input", "input_prompt"), ("gts", "ground_truth", "solution")
-"""Columns of a prompt's text and truth: of one text with several, as of pictures, each is a prompt."""
+"""Columns of a prompt's text and truth; of one text with several truths each is a prompt."""
 _NUMBERED = re.compile(r"(.*[^\d@])(\d+)")
 _LONGEST = 80
 _FIRST_ROWS = 5
-"""A header, or samples that failed, may stand before the rows by which a shape is recognised."""
+"""Rows by which a shape is recognised; a header or failed samples may be among them."""
 
 
 class LoggedRow(NamedTuple):
-    """A row: the cells that may say what is correct, what was said by column of rewards (under "" for all),
+    """Content of a logged row.
 
-    how many answers it is of, the lengths of its lists of texts, and why it has no reward, where it says it.
+    Attributes:
+        prompt, truth: Name of the prompt, and its true answer if one text has several.
+        cells: Cells that may contain rewards, by column.
+        texts: Texts of answers by column of rewards; "" for all.
+        drawn, lengths: Number of answers drawn, and lengths of the row's lists of texts.
+        reason: Why the row has no reward.
     """
 
     prompt: str
@@ -37,7 +43,7 @@ class LoggedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """How rows are read, in the words of `shapes.toml`."""
+    """Format of rows; the fields are those of `shapes.toml`."""
 
     name: str
     known_by: Sequence[str] = ()
@@ -59,7 +65,7 @@ class RecordFormat:
         return isinstance(row, Mapping) and all(column in row for column in self.known_by)
 
     def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
-        """What a row says of the prompt that a column names; its reward may be in the one requested."""
+        """Read a row whose prompt one column names; its reward may be in the requested one."""
         cells = dict(flattened(row)) if self.name else _folded(dict(flattened(row)))
         if self.listed:
             form = row.get(self.variant, "none")
@@ -85,22 +91,22 @@ class RecordFormat:
 
 _DATA = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
 SHAPES = tuple(RecordFormat(name, **columns) for name, columns in _DATA["shapes"].items())
-"""The shapes that are read, the last of which is any other."""
+"""Known formats, the last of which is any other."""
 WORDS = {word: float(value) for value, words in _DATA["words"].items() for word in words}
 """Rewards in words."""
 NAMES = {kind: re.compile("|".join(patterns)) for kind, patterns in _DATA["names"].items()}
-"""What names of columns say, by kind."""
+"""Patterns of columns' names, by kind."""
 
 
 def shape_of(rows: Sequence[Any]) -> RecordFormat:
-    """The shape of rows, by the first of them."""
+    """Return the format of rows, by the first of them."""
     plain = (shape for shape in SHAPES if shape.known_by and not shape.rows)
     first = rows[:_FIRST_ROWS]
     return next((shape for shape in plain if any(map(shape.fits, first))), SHAPES[-1])
 
 
 def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
-    """The rows of a JSON document, and their shape where the document shows it."""
+    """Return the format of a JSON document's rows, if the document shows it, and the rows."""
     if isinstance(value, Mapping) and isinstance(value.get("columns"), list) and "data" in value:
         return None, [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
     for shape in SHAPES if isinstance(value, Mapping) else ():
@@ -119,12 +125,11 @@ def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
 
 
 def _is_graded(value: Any) -> bool:
-    """Is the value a list of answers' rewards, zeros and ones?"""
     return isinstance(value, list) and bool(value) and all(x in (0, 1) for x in value)
 
 
 def _entries(value: Any, path: Sequence[str], key: Any = None) -> Iterator[Any]:
-    """What a path with stars leads to; an object's entry gets its name as "key"."""
+    """Values at a path with stars; an object's entry gets its name as "key"."""
     if not path:
         yield {"key": key, **value} if key is not None and isinstance(value, Mapping) else value
     elif isinstance(value, list) and path[0].isdigit():
@@ -137,7 +142,7 @@ def _entries(value: Any, path: Sequence[str], key: Any = None) -> Iterator[Any]:
 
 
 def split_lists(row: Mapping[str, Any], prompts: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The rows of one whose columns are lists, an entry a row: where those of the prompt are."""
+    """Split a row whose prompt is a list into one row per entry."""
     cells = (row.get(column.partition(".")[0]) for column in prompts)
     lists = [cell for cell in cells if isinstance(cell, list) and cell and not is_conversation(cell)]
     if not lists:
@@ -148,16 +153,15 @@ def split_lists(row: Mapping[str, Any], prompts: Sequence[str]) -> list[Mapping[
 
 
 def as_name(cell: Any) -> str:
-    """A cell as the name of a prompt: lists and objects in one fixed spelling."""
+    """Return a cell as the name of a prompt: lists and objects in one fixed spelling."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, sort_keys=True)
 
 
 def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> list[str]:
-    """The columns whose cells repeat as prompts do where each has several answers.
+    """List the columns, or paths in objects and lists, whose cells repeat as those of prompts do.
 
     They have at most half as many values as there are rows, and are lists of messages, or texts under a name
-    of prompts; with `scalars` also what has every value equally often. Columns inside objects and lists
-    count, by their path.
+    of prompts; with `scalars` also columns in which every value is equally frequent.
     """
     texts, even = list[str](), list[str]()
     for name in _paths(rows[0] if rows else {}):
@@ -175,7 +179,7 @@ def repeated_columns(rows: Sequence[Mapping[str, Any]], *, scalars: bool) -> lis
 
 
 def is_worded(cell: Any) -> bool:
-    """Is the cell a list, or a text of several words, unlike a number?"""
+    """True if a cell is a list or a text of several words, unlike a number."""
     return isinstance(cell, list) or (isinstance(cell, str) and " " in cell.strip())
 
 
@@ -184,15 +188,9 @@ def _parts(name: str) -> list[str]:
 
 
 def _paths(value: Any, before: str = "", depth: int = 4) -> Iterator[str]:
-    """The paths to the cells of a row, within objects, and to the first entries of lists."""
-    inside = (
-        value.items()
-        if isinstance(value, Mapping)
-        else [("0", value[0])]
-        if isinstance(value, list) and value
-        else []
-    )
-    for name, cell in inside if depth else ():
+    """Paths to the cells of a row, within objects, and to the first entries of lists."""
+    value = {"0": value[0]} if isinstance(value, list) and value else value
+    for name, cell in value.items() if depth and isinstance(value, Mapping) else ():
         yield f"{before}{name}"
         yield from _paths(cell, f"{before}{name}.", depth - 1)
 
@@ -203,7 +201,7 @@ def is_conversation(cell: Any) -> bool:
 
 
 def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """The cells of a row by the names that lead to them, with dots between."""
+    """Yield the cells of a row by their paths, with dots between."""
     for name, cell in row.items():
         if isinstance(cell, Mapping) and cell:
             yield from flattened(cell, f"{before}{name}.")
@@ -212,11 +210,11 @@ def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, A
 
 
 class Answers(list[Any]):
-    """The rewards of answers that were numbered columns."""
+    """Rewards of answers from numbered columns."""
 
 
 def _folded(cells: dict[str, Any]) -> dict[str, Any]:
-    """Cells of columns numbered from 0 or 1 on as a list under what their names share."""
+    """Fold columns numbered from 0 or 1 on into a list under the shared part of their names."""
     numbered: dict[str, dict[int, str]] = {}
     for name in cells:
         if parts := _NUMBERED.fullmatch(name):
@@ -232,7 +230,7 @@ def _folded(cells: dict[str, Any]) -> dict[str, Any]:
 def _matching(
     cells: Mapping[str, Any], row: Mapping[str, Any], columns: Sequence[str], plain: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """The cells of columns by what a star in these stands for; by `plain` of those without."""
+    """Cells of columns by the text at the star; by `plain` for columns without one."""
     for column in columns:
         if "*" not in column:
             if (cell := cells.get(column, within(row, column))) is not None:
@@ -243,12 +241,11 @@ def _matching(
 
 
 def _cells(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Any]:
-    """What columns hold, of those that hold anything."""
     return (cell for column in columns if (cell := within(row, column)) is not None)
 
 
 def within(row: Any, path: str) -> Any:
-    """What a column holds, or what leads to it in the words of `shapes.toml`; None where there is none."""
+    """Return the cell at a column or path in the notation of `shapes.toml`; None if there is none."""
     if isinstance(row, Mapping) and path in row:
         return row[path]
     if "~" in path:
@@ -266,8 +263,8 @@ def within(row: Any, path: str) -> Any:
 
 
 def plain(text: str) -> Any:
-    """The number, the truth value or the list that stands as text, or the text."""
+    """Return the number, the truth value or the list that stands as text, or the text."""
     with suppress(ValueError):
-        value = json.loads(text)
+        value = parsed_json(text)
         return text if isinstance(value, str) else value
     return text

@@ -4,14 +4,18 @@ from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
+_LONGEST = 400  # Characters of a value in a message.
+
 
 class RefusedError(RuntimeError):
     """A refusal in words that a user can act on; commands print it without a traceback."""
 
 
 def argument_error(name: str, value: Any, allowed: str) -> ValueError:
-    """Build the error to raise: it names the argument, its value and the allowed values."""
-    return ValueError(f"{name}={value!r} is not allowed: {allowed}")
+    """Build the error to raise: it names the argument, its value (shortened) and the allowed values."""
+    shown = repr(value)
+    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}...{shown[-_LONGEST // 2 :]}"
+    return ValueError(f"{name}={shown} is not allowed: {allowed}")
 
 
 def choice(name: str, value: object, allowed: Iterable[str]) -> None:

@@ -5,13 +5,32 @@ import math
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 STANDARD_OUTPUT = Path("-")
 FORMATS = ("pdf", "png", "svg")  # Formats of figures.
+_MOST_UNPACKED, _MOST_RATIO = 2**31, 100
+
+
+def require_unpackable(path: Path, sizes: Iterable[int]) -> None:
+    """Refuse a compressed file before it is unpacked, if it would fill the memory.
+
+    Args:
+        path: File.
+        sizes: Bytes of its parts once unpacked; only as many are read as are needed.
+
+    Raises:
+        ValueError: If the parts exceed 2 GiB and a hundred times the file's own size.
+    """
+    most, total = max(_MOST_UNPACKED, _MOST_RATIO * path.stat().st_size), 0
+    for size in sizes:
+        if (total := total + size) > most:
+            raise ValueError(
+                f"file={str(path)!r} is not allowed: it would unpack to more than {most / 2**30:.0f} GiB"
+            )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ answer moves the log-probability of another by step size times their entry, what
 
 import json
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..numeric.arrays import booleans, finite, integers, real
 from ..support.errors import argument_error, choice
-from ..support.files import replacing
+from ..support.files import replacing, require_unpackable
 from ..support.record import readable
 
 KIND = "dph transfer kernel"
@@ -212,12 +213,23 @@ class AnswerKernel:
     @classmethod
     def load(cls, path: str | Path) -> "AnswerKernel":
         """Read a kernel that `save` wrote; ValueError for any other file."""
-        allowed = "a file that `dph transfer` wrote"
+        path, allowed = Path(path), "a file that `dph transfer` wrote"
         try:
+            with zipfile.ZipFile(path) as archive:
+                require_unpackable(path, (part.file_size for part in archive.infolist()))
             with np.load(path, allow_pickle=False) as archive:
                 about = json.loads(str(archive["about"]))
                 arrays = {name: archive[name] for name in ("prompt", "log_p", "correct", "gradients")}
-        except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        except (
+            OSError,
+            KeyError,
+            ValueError,
+            TypeError,
+            MemoryError,
+            RecursionError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
             raise argument_error("kernel", str(path), f"{allowed} ({error})") from error
         if not isinstance(about, dict) or about.pop("kind", None) != KIND:
             raise argument_error("kernel", str(path), allowed)

@@ -36,8 +36,8 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
         raise click.UsageError(f"there is no file {path}")
     from transformers.utils import logging
 
-    from dph_theory.audit.advantage import AdvantageError
     from dph_theory.audit.cli import say
+    from dph_theory.audit.precision import AdvantageError
 
     from .live_audit import audit_file
 

@@ -198,11 +198,20 @@ class _Work:
         self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
     def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]], prompts: int) -> None:
-        """Set the metric by some of the trained prompts, once for the kernel; say how long all will take."""
+        """Set the metric by some of the trained prompts, once for the kernel.
+
+        The time of all is printed twice: before, from the first prompt alone, and after the metric.
+        """
         file = self.folder / "metric.npz"
         if "metric" not in self.done:
             places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
-            groups = [(trained[i][0], trained[i][1]()) for i in places]
+            first, start = (trained[0][0], trained[0][1]()), perf_counter()
+            for _ in self._measured(*first):
+                pass
+            minutes = (perf_counter() - start) * (prompts + len(places)) / 60
+            words = f"about {max(minutes, 0.1):.2g} minutes, by the first prompt"
+            self.say([f"{prompts:,} prompts and the metric: {words}"])
+            groups = [first, *((trained[i][0], trained[i][1]()) for i in places[1:])]
             matrices, kind, start = self.gradients.matrices, self.identity["metric"], perf_counter()
             settings = matrices, kind, len(trained), self.progress
             measured_metric(self.model, groups, *settings).save(file)

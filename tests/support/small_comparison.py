@@ -24,4 +24,4 @@ def written(folder: Path) -> list[Path]:
 def small_comparison() -> Comparison:
     with TemporaryDirectory() as folder:
         base, run = map(read_counts, written(Path(folder)))
-    return compare(base, run, power=[(0.1, 4)])
+    return compare(base, run)

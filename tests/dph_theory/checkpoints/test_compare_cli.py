@@ -33,16 +33,23 @@ def rows_of(path):
 
 
 def test_what_is_asked_for_is_printed_and_stored(tmp_path):
-    words = ["--k", "1,4,16", "--power", "0.1", "--power", "0.1@4", "--json", tmp_path / "found.json"]
+    words = ["--k", "1,4,16", "--json", tmp_path / "found.json"]
     result = run(*written(tmp_path), *words)
     assert result.exit_code == 0, result.output
     assert "What the change" not in result.output
-    assert "To detect a difference of 0.1 in Pass@4" in result.output
     stored = json.loads((tmp_path / "found.json").read_text())
     assert (stored["kind"], len(stored["findings"])) == ("compare", 6)
     found = from_json(Comparison, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
-    assert {line.k for line in found.needed} == {1, 4}
+
+
+def test_the_guess_is_printed_for_one_run_and_for_several(tmp_path):
+    base, after = written(tmp_path)
+    guess = "A uniform guess at 4 possible answers: Pass@1 0.250, Pass@16 0.990."
+    for runs in ([after], [after, base]):
+        assert guess in run(base, *runs, "--possible-answers", "4").output
+    words = printed(CliRunner().invoke(compare_command, ["--help"]))
+    assert "the answer space is small and Pass@k measures guessing" in words
 
 
 def test_a_closed_pipe_ends_the_words_and_not_the_record(tmp_path):
@@ -91,8 +98,7 @@ def test_every_table_is_printed_on_request_and_no_control_character_reaches_the_
     out = run(base, after.rename(tmp_path / "r\x1b[31m.jsonl"), "--all").output
     assert not set(out) & set("\x1b\x07\u202e")
     assert all(
-        words in out
-        for words in (r"\x1b]0;title", "What the change of Pass@k is made of", "KL-regularised optima")
+        words in out for words in (r"\x1b]0;title", "Parts of the change of Pass@k", "Further measures")
     )
 
 
@@ -103,8 +109,7 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
     ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
     ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
     ("run.jsonl", FEW, "", "--allow-missing leaves them out"), ("", "", "--k 0", "whole numbers from 1 on"),
-    ("", "", "--power 0", "from 1e-06 to 1"), ("", "", "--power 0.1@x", "a number such as 0.02"),
-    ("", "", "--power 0.1@17", "at most 16"), ("", "", "--group-size 1", "2<=x<=4096"),
+    ("", "", "--group-size 1", "2<=x<=4096"), ("", "", "--possible-answers 1", "x>=2"),
     ("", "", "--min-n 17", "as many answers as some prompt has"), ("", "", "--mean", "two runs or more"),
     ("", "", "--by-step", "a whole number in each row"),
 ])  # fmt: skip

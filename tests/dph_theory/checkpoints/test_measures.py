@@ -58,7 +58,7 @@ def test_a_vote_over_thousands_of_answers_is_finite_and_tends_to_the_commonest()
 def measures_by_name(folder, base, run, k, by=None):
     paths = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", base), ("run", run))]
     read = read_counts(paths[0], by=by), read_counts(paths[1])
-    return {one.name: one for one in measures(matched(*read), k, np.random.default_rng(0))}
+    return {one.name: one for one in measures(matched(*read), k, 1, np.random.default_rng(0))}
 
 
 def test_styles_are_compared_at_equal_numbers_of_answers(tmp_path):

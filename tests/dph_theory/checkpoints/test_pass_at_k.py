@@ -5,15 +5,7 @@ from support.sampled_counts import base_rates, sampled
 
 from dph_theory import exact_pass_at_k
 from dph_theory.checkpoints import PairedCounts
-from dph_theory.checkpoints.pass_at_k import (
-    CHANCE,
-    change_parts,
-    first_worse,
-    gaps,
-    pass_curves,
-    samples_needed,
-)
-from dph_theory.intervals import bounded_mean
+from dph_theory.checkpoints.pass_at_k import change_parts, first_worse, gaps, pass_curves
 
 
 def test_curves_are_those_of_the_published_package_and_its_band_is_that_of_many_prompts():
@@ -98,36 +90,6 @@ def test_parts_add_up_and_tell_loss_from_narrowing():
     assert abs(rarer.solved_set.value) < abs(rarer.narrowing.value) / 4
 
 
-def power_drawn(rng, prompts, n):
-    """Shifts of the log odds that vary over prompts, and rates that crowd at zero."""
-    before = rng.beta(0.7, 2, prompts)
-    return sampled(rng, before, expit(logit(before) + 0.25 + 0.5 * rng.standard_normal(prompts)), n)
-
-
-def test_as_many_prompts_as_needed_find_the_difference_as_often_as_promised():
-    rng, k = np.random.default_rng(4), 4
-    pilot = power_drawn(rng, 20_000, rng.integers(12, 21, 20_000))
-    truth = float(gaps(pilot, [k]).mean())
-    told = {line.n: line for line in samples_needed(pilot, truth, k)}
-    assert sorted(told) == [4, 8, 16, 32, 64]
-    for n in (4, 64):
-        found = gaps(power_drawn(rng, int(told[n].prompts.value) * 150, n), [k]).reshape(150, -1)
-        low = [bounded_mean(gap, rng, draws=500).low for gap in found]
-        share, error = np.mean(np.array(low) > 0), 3.3 * np.sqrt(CHANCE * (1 - CHANCE) / 150)
-        assert share == pytest.approx(CHANCE, abs=error + 0.03), n
-    assert told[64].detectable < told[4].detectable
-
-
-def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_the_prompts():
-    pairs = power_drawn(np.random.default_rng(1), 50, 8)
-    assert samples_needed(pairs, 0.1, 6)[0].n == 6
-    whole, half = (samples_needed(pairs, difference, 1)[0].prompts for difference in (0.004, 0.002))
-    assert whole.value == pytest.approx(half.value / 4, rel=0.02)
-    assert whole.low < whole.value < whole.high
-    # For few prompts the one that was not seen counts too.
-    assert samples_needed(pairs, 0.2, 1)[0].prompts.value > half.value / 100**2 * 1.2
-
-
 ONE, TWO = PairedCounts.from_counts([4], [2], 4, [3]), PairedCounts.from_counts(4, [1, 2], 4, [2, 2])
 
 
@@ -138,7 +100,6 @@ ONE, TWO = PairedCounts.from_counts([4], [2], 4, [3]), PairedCounts.from_counts(
         (lambda: pass_curves(TWO, []), "increasing whole numbers"),
         (lambda: pass_curves(TWO, [5]), "increasing whole numbers, at most 4"),
         (lambda: pass_curves(ONE), "prompts=1 is not allowed: at least two"),
-        (lambda: samples_needed(ONE, 0.1, 2), "prompts=1 .*at least two"),
     ],
 )
 def test_wrong_questions_are_refused(call, words):

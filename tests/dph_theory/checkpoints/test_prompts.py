@@ -5,6 +5,7 @@ from support.sampled_counts import base_rates, sampled, shifted
 
 from dph_theory.checkpoints import PairedCounts
 from dph_theory.checkpoints.prompts import changed, log_odds_shift, solved_prompts
+from dph_theory.checkpoints.rates import likelihood, rate_grid
 
 MEN = np.array([[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]])
 WOMEN = np.array([[89, 19], [17, 8], [202, 391], [131, 244], [94, 299], [24, 317]])
@@ -45,6 +46,27 @@ def test_the_test_of_no_change_sees_a_common_shift_and_what_it_hides():
     # As many prompts rise as fall, by as much.
     both = np.repeat([0.2, 0.8], 40)
     assert log_odds_shift(sampled(rng, both, both[::-1], 8)).changed
+
+
+def test_a_reverse_kl_optimum_is_recognised_with_its_beta_and_a_lost_prompt_refutes_it():
+    """At the optimum the log odds of every prompt rise by 1/beta."""
+    rng, trials, beta = np.random.default_rng(5), 60, 1.25
+    shifts = [log_odds_shift(shifted(rng, 80, 16, 1 / beta)) for _ in range(trials)]
+    assert np.mean([x.p_one_shift <= 0.05 for x in shifts]) <= 0.05 + 3.3 * np.sqrt(0.05 * 0.95 / trials)
+    covered = [x.beta is not None and x.beta.low <= beta <= x.beta.high for x in shifts]
+    assert np.mean(covered) >= 0.9 - 3.3 * np.sqrt(0.9 * 0.1 / trials)
+    uneven = log_odds_shift(shifted(rng, 80, 16, 1 / beta, spread=1.0))
+    assert uneven.beta is None
+    assert uneven.p_one_shift < 1e-3
+
+
+def test_the_grid_of_rates_resolves_every_count_and_has_both_ends():
+    rates, weights = rate_grid(100)
+    assert (rates[0], rates[-1]) == (0, 1)
+    # Under Jeffreys's law the counts of 100 answers have the beta-binomial law of that prior.
+    c = np.arange(101)
+    marginal = likelihood(np.full(101, 100), c, rates) @ weights
+    assert marginal == pytest.approx(stats.betabinom(100, 0.5, 0.5).pmf(c), rel=1e-2)
 
 
 def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_totals():

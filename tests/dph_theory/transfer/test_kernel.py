@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.linear_answers import gram, linear_answers
 
+from dph_theory.support import files
 from dph_theory.transfer import AnswerKernel
 from dph_theory.transfer.kernel import cosines, square_root
 
@@ -18,6 +19,20 @@ def test_a_stored_kernel_comes_back(tmp_path):
     assert (found.log_p == kernel.log_p).all()
     assert [each.name for each in tmp_path.iterdir()] == ["kernel.npz"]
     assert repr(found) == "AnswerKernel(3 train, 2 held out; 20 answers)"
+
+
+def test_a_kernel_that_would_fill_the_memory_or_is_damaged_is_refused(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "large.npz", about=np.array("{}"), gradients=np.zeros((2**10, 2**10)))
+    monkeypatch.setattr(files, "_MOST_UNPACKED", 2**20)
+    with pytest.raises(ValueError, match=r"large.npz.* would unpack to more than"):
+        AnswerKernel.load(tmp_path / "large.npz")
+    kernel, *_ = linear_answers()
+    kernel.save(tmp_path / "kernel.npz")
+    data = bytearray((tmp_path / "kernel.npz").read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    (tmp_path / "kernel.npz").write_bytes(data)
+    with pytest.raises(ValueError, match=r"kernel.npz.*a file that `dph transfer` wrote"):
+        AnswerKernel.load(tmp_path / "kernel.npz")
 
 
 def test_prompts_by_set_and_by_name():

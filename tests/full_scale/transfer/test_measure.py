@@ -92,10 +92,12 @@ def test_the_size_of_a_kernel_is_printed_or_refused_before_any_gradient(model, t
     assert kernel.gradients.shape[1] == 2**10
     assert reports[0][0].startswith("at most 31 answers, 1,024 numbers each: 0.00024 GiB on disk until")
     stages = [report if isinstance(report, tuple) else tuple(report) for report in reports[1:]]
-    # After the metric, whose gradients are timed, it is said how long the others take.
-    (said,) = (text for text, *numbers in stages if not numbers)
-    assert said.startswith("the gradients of 3 prompts will take about 0.1 minutes")
-    assert stages.index((said,)) < min(i for i, (stage, *_) in enumerate(stages) if stage == "gradients")
+    # The time is printed before the metric, from the first prompt, and after it, from those of the metric.
+    before, after = (text for text, *numbers in stages if not numbers)
+    assert before == "3 prompts and the metric: about 0.1 minutes, by the first prompt"
+    assert after.startswith("the gradients of 3 prompts will take about 0.1 minutes")
+    starts = {stage: i for i, (stage, *_) in reversed([*enumerate(stages)])}
+    assert starts[before] < starts["the metric"] < starts[after] < starts["gradients"]
     assert {stage for stage, *numbers in stages if numbers} == {
         "the metric",
         "gradients",
