@@ -84,8 +84,10 @@ class Configuration(Shown):
     @property
     def selects(self) -> str:
         """The policy that training converges to with a small coefficient, in words."""
-        kl = self.objective.term
-        return ENDS.get(kl.selects if kl else "", "not known") if self.objective.coefficient else _NOWHERE
+        run, kl = self.objective, self.objective.term
+        if run.unpredicted not in ("", run.advantage.unknown):
+            return "not known"
+        return ENDS.get(kl.selects if kl else "", "not known") if run.coefficient else _NOWHERE
 
     def summary(self) -> str:
         """The KL term, its end, and what may change the answer."""
@@ -188,7 +190,7 @@ def configured(reading: SettingsReading) -> Configuration:
         cases=tuple(cases),
         older=tuple(older),
         also=tuple(_also(reading)),
-        read=tuple(dict.fromkeys(str(several[0]) for several in used)),
+        read=tuple(dict.fromkeys(str(one) for one, *_ in used if one.where or one.name[:5] != "text:")),
         doubts=tuple(dict.fromkeys(doubts)),
         changes=changes,
         suspicious=tuple(suspicious),
@@ -209,8 +211,9 @@ def _also(reading: SettingsReading) -> Iterator[str]:
     for key in [key for key in reading.table["answers"] if key not in (*DECIDING, "void")]:
         last, later = "", ""
         for version in reading.versions if key != "sampler" else reading.versions[:1]:
-            texts = filter(None, reading.answer(key, version).texts)
-            words = " or ".join(REDUCTIONS.get(text, text) for text in texts).lstrip("!? ")
+            texts = reading.answer(key, version).texts
+            words = " or ".join(REDUCTIONS.get(text, text) for text in texts if text).lstrip("!? ")
+            words += " or not" if words and "" in texts else ""
             text = _LABELS.get(key, "{}").format(words)
             if words and words != last and later:
                 earlier.append(f"before {later}: {text}")
@@ -241,20 +244,17 @@ def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
     kl = None if len(acting) > 1 else kl
     group, rest = texts["group"], [text for key, text in texts.items() if key not in DECIDING]
     undecided = [words for *_, words, _ in kls if words]
-    undecided += [text for text in (texts["advantage"], group) if "$" in text]
+    undecided += [texts["advantage"]] if "$" in texts["advantage"] else []
     penalised = bool(acting)
     reasons = [
         _BOTH if len(acting) > 1 else "",
         next((words for *_, words in kls if words), ""),
         "the end of this KL" if kl is not None and penalised and kl.unknown else "",
+        *(text.lstrip("!? ") for text in rest if text[:1] in ("!?" if penalised else "!") and text),
+        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
         weight.unknown if penalised or texts["advantage"] not in WEIGHTS else "",
         _DIVIDED if kl is not None and penalised and _is_divided(kl, weight) else "",
-        *(
-            text.lstrip("!? ")
-            for text in rest
-            if text.startswith("!") or (penalised and text.startswith("?"))
-        ),
-        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
+        f"the group size {group}" if "$" in group and penalised else "",
     ]
     return Objective(
         weight,

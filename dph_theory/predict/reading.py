@@ -22,7 +22,7 @@ from .values import Settings, Stated, Unresolved, arithmetic, plain, scalar, sho
 
 _UNSET: dict[str, Any] = {
     **{key: MappingProxyType({}) for key in ("words", "since", "retains")},
-    **dict.fromkeys(("programs", "quiet", "names"), ()),
+    **dict.fromkeys(("programs", "quiet", "names", "marks"), ()),
     "enough": 2, "calls": "(?!)", "pinned": False, "rate": "", "steps": "",
 }  # fmt: skip
 """The keys that a table need not have."""
@@ -249,7 +249,7 @@ class SettingsReading:
             for key in (key for pattern in patterns.split() for key in self._matching(pattern)):
                 self.read.add(key)
                 for one in self.given[key]:
-                    if shown(one.value).lower() not in harmless.split("|"):
+                    if not re.fullmatch(harmless, shown(one.value).lower()):
                         changes.append((f"{key}={shown(one.value)} ({_place(one.where)})", effect))
                         break
         programs, program = (
@@ -266,14 +266,14 @@ class SettingsReading:
         """Names not read: those that sound as if they changed the answer, then the rest."""
         loud, rest = list[str](), list[str]()
         for name in self.given.keys() - self.read:
-            last = name.rpartition(".")[2]
+            last, meant = name.rpartition(".")[2], self._meant(name)
             sounds = name.startswith("settings of ") or any(
                 re.search(one, last) for one in self.table["sounds"]
             )
-            quiet = any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
-            meant = self._meant(name)
+            is_off = all(shown(one.value).lower() in ("none", "false") for one in self.given[name])
+            quiet = is_off or any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
             words = f"{name} (is {meant} meant?)" if meant else name
-            (loud if (sounds or meant) and not quiet else rest).append(words)
+            (loud if meant or (sounds and not quiet) else rest).append(words)
         return sorted(loud), sorted(rest)
 
     def _meant(self, name: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from .python_files import code_of
-from .values import Settings, Stated, Unresolved, arithmetic, collected, scalar
+from .values import Settings, Stated, Unresolved, arithmetic, collected, plain, scalar
 
 _FILES = ("defaults", "calls")
 """Names under which the readers below give other files."""
@@ -165,11 +165,22 @@ def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _python(text: str, *, notebook: bool) -> Iterator[tuple[str, Stated]]:
-    """Arguments of calls, and the options in texts such as the command of a docstring."""
+    """Arguments of calls, and options in texts such as a docstring's commands that the code leaves open.
+
+    An option that only some of several commands of a program have is conditional.
+    """
     for code in code_of(text, notebook=notebook):
-        yield from code.settings()
-        for options in code.texts():
-            yield from ((name, replace(one, where=code.where + one.where)) for name, one in _script(options))
+        own = [*code.settings()]
+        yield from own
+        given = {name.rpartition(".")[2] for name, one in own if not isinstance(one.value, Unresolved)}
+        for commands in code.commands():
+            options = [[*_script(command)] for command in commands]
+            runs = [dict(pairs).keys() for command, pairs in zip(commands, options, strict=True)
+                    if ".py" in command]  # fmt: skip
+            for name, one in (pair for pairs in options for pair in pairs if plain(pair[0]) not in given):
+                partial = 0 < sum(name in names for names in runs) < len(runs)
+                where, conditional = code.where + one.where, one.conditional or partial
+                yield name, replace(one, where=where, conditional=conditional)
 
 
 _WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
