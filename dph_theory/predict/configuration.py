@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from typing import Any
 
-from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term
+from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term_from
 from ..losses.objective import REDUCTIONS, WEIGHTS, Objective, Weight
 from ..support.notebook import Shown
 from ..support.record import flat
@@ -23,6 +23,7 @@ _PLACES = {
 }
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
+_ZERO = "k1 in the loss"  # Its expected gradient is zero.
 _UNPENALISED = "none: no KL to the base"
 _NOWHERE = "a pass rate of 1: noise decides which correct answers stay"
 _BOTH = "the stationary policy of a KL in the loss together with one in the reward"
@@ -170,19 +171,17 @@ def configuration_of(
 def configured(reading: SettingsReading) -> Configuration:
     """What a trainer's table makes of the settings of a run."""
     newest, *past = reading.versions
-    cases = [*_cases(reading, newest)]
-    older: list[Case] = []
-    later, last = newest, [case.objective for case in cases]
+    cases, older = [*_cases(reading, newest)], list[Case]()
+    later, last = newest, [_end(case) for case in cases]
     for version in past:
-        objectives = [*_cases(reading, version)]
-        if [_end(case.objective) for case in objectives] != [_end(objective) for objective in last]:
-            older.append(Case(f"before {later}", objectives[0].objective))
-            last = [case.objective for case in objectives]
+        earlier = [*_cases(reading, version)]
+        if [_end(case) for case in earlier] != last:
+            older.append(Case(f"before {later}", earlier[0].objective))
+            last = [_end(case) for case in earlier]
         later = version
     answers = [reading.answer(key) for key in DECIDING]
     used = [several for answer in answers for several in answer.used.values()]
     doubts = [" or ".join(map(str, several)) for answer in answers for several in answer.doubts]
-    changes = tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes)
     suspicious, not_read = reading.unread()
     return Configuration(
         trainer=reading.table["title"],
@@ -192,33 +191,31 @@ def configured(reading: SettingsReading) -> Configuration:
         also=tuple(_also(reading)),
         read=tuple(dict.fromkeys(str(one) for one, *_ in used if one.where or one.name[:5] != "text:")),
         doubts=tuple(dict.fromkeys(doubts)),
-        changes=changes,
+        changes=tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes),
         suspicious=tuple(suspicious),
         not_read=tuple(not_read),
         void=" or ".join(reading.answer("void").texts),
     )
 
 
-def _end(objective: Objective) -> tuple[Any, ...]:
+def _end(case: Case) -> tuple[Any, ...]:
     """The parts of an objective that decide where training converges."""
-    kl = objective.term if objective.coefficient else None
-    return kl, objective.coefficient, objective.advantage, objective.mixed_only
+    run = case.objective
+    return run.term if run.coefficient else None, run.coefficient, run.advantage, run.mixed_only
 
 
 def _also(reading: SettingsReading) -> Iterator[str]:
     """Words on reduction, updates, clip, sampler and the rest: the newest version's, then older ones'."""
     earlier = []
-    for key in [key for key in reading.table["answers"] if key not in (*DECIDING, "void")]:
+    for key in (key for key in reading.table["answers"] if key not in (*DECIDING, "void")):
         last, later = "", ""
         for version in reading.versions if key != "sampler" else reading.versions[:1]:
             texts = reading.answer(key, version).texts
             words = " or ".join(REDUCTIONS.get(text, text) for text in texts if text).lstrip("!? ")
-            words += " or not" if words and "" in texts else ""
-            text = _LABELS.get(key, "{}").format(words)
-            if words and words != last and later:
-                earlier.append(f"before {later}: {text}")
-            elif words and words != last:
-                yield text
+            text = _LABELS.get(key, "{}").format(words) + (" or not" if "" in texts else "")
+            if words and words != last:
+                earlier += [f"before {later}: {text}"] if later else []
+                yield from () if later else [text]
             last, later = words, version
     yield from earlier
 
@@ -227,46 +224,44 @@ def _cases(reading: SettingsReading, version: str) -> Iterator[Case]:
     """Every objective that the answers allow at a version."""
     answers = {key: reading.answer(key, version) for key in reading.table["answers"]}
     deciding = [answers[key].texts.items() if key in answers else [("", [])] for key in DECIDING]
-    rest = {key: next(iter(answer.texts), "") for key, answer in answers.items()}
+    rest = {key: next(iter(answer.texts), "") for key, answer in answers.items() if key not in DECIDING}
     for combination in product(*deciding):
         why = dict.fromkeys(str(choice) for _, choices in combination for choice in choices)
-        texts = rest | {key: text for key, (text, _) in zip(DECIDING, combination, strict=True)}
-        yield Case(" and ".join(why), _objective(reading, texts))
+        yield Case(" and ".join(why), _objective(reading, rest, *(text for text, _ in combination)))
 
 
-def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
+def _objective(
+    reading: SettingsReading, rest: Mapping[str, str], kl1: str, kl2: str, advantage: str, group: str
+) -> Objective:
     """The objective of one text an answer."""
-    kls = [_kl(texts[key]) for key in ("kl", "kl2") if texts.get(key, "none") not in ("none", "")]
-    # The expected gradient of k1 in the loss is zero.
-    acting = [(kl, coefficient) for kl, coefficient, *_ in kls if not _is_zero(kl) and coefficient]
-    weight = WEIGHTS.get(texts["advantage"]) or Weight(texts["advantage"].lstrip("$"))
+    kls = [_kl(text) for text in (kl1, kl2) if text not in ("none", "")]
+    acting = [(kl, factor) for kl, factor, *_ in kls if factor and not (kl and form(kl) == _ZERO)]
     kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
     kl = None if len(acting) > 1 else kl
-    group, rest = texts["group"], [text for key, text in texts.items() if key not in DECIDING]
-    undecided = [words for *_, words, _ in kls if words]
-    undecided += [texts["advantage"]] if "$" in texts["advantage"] else []
-    penalised = bool(acting)
+    weight = WEIGHTS.get(advantage) or Weight(advantage.lstrip("$"))
+    # A text with ! leaves the end unknown, one with ? where a KL acts; an effect with ~ leaves the end.
+    unknown, harmless = ("!?", "~") if acting else ("!", "~?")
     reasons = [
         _BOTH if len(acting) > 1 else "",
-        next((words for *_, words in kls if words), ""),
-        "the end of this KL" if kl is not None and penalised and kl.unknown else "",
-        *(text.lstrip("!? ") for text in rest if text[:1] in ("!?" if penalised else "!") and text),
-        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
-        weight.unknown if penalised or texts["advantage"] not in WEIGHTS else "",
-        _DIVIDED if kl is not None and penalised and _is_divided(kl, weight) else "",
-        f"the group size {group}" if "$" in group and penalised else "",
+        *(words for *_, words in kls),
+        "the end of this KL" if kl is not None and acting and kl.unknown else "",
+        *(text.lstrip("!? ") for text in rest.values() if text and text[0] in unknown),
+        *(setting for setting, effect in reading.changes if effect[0] not in harmless),
+        weight.unknown if acting or advantage not in WEIGHTS else "",
+        _DIVIDED if kl is not None and acting and _is_divided(kl, weight) else "",
+        f"the group size {group}" if "$" in group and acting else "",
     ]
     return Objective(
         weight,
-        group_size=int(float(group)) if _is_number(group) else None,
+        group_size=int(scalar(group)) if _is_number(group) else None,
         term=kl,
         coefficient=coefficient,
-        reduction=REDUCTIONS.get(texts["reduction"], texts["reduction"]),
-        updates=float(texts["updates"]) if _is_number(texts["updates"]) else None,
-        sampler=texts.get("sampler") or "the policy itself",
-        mixed_only=bool(texts.get("drops")),
+        reduction=REDUCTIONS.get(rest["reduction"], rest["reduction"]),
+        updates=scalar(rest["updates"]) if _is_number(rest["updates"]) else None,
+        sampler=rest.get("sampler") or "the policy itself",
+        mixed_only=bool(rest.get("drops")),
         unpredicted=next(filter(None, reasons), ""),
-        undecided=tuple(undecided),
+        undecided=(*(words for *_, words, _ in kls if words), *([advantage] if "$" in advantage else [])),
     )
 
 
@@ -274,18 +269,10 @@ def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
     """Read "place | form | coefficient": the term, its coefficient, a value in doubt, an unknown part."""
     place, *middle, coefficient = (part.strip() for part in text.split("|"))
     words = middle[0] if middle else place  # A kind that the table does not know stands for place and form.
-    estimator, *clamps = words.split() or [""]
-    kl = None
-    if estimator in ESTIMATORS:
-        inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
-        kl = term(place, estimator, inner, outer)
+    kl = term_from(("", "", "", ""), place, words) if {*words.split()[:1]} & ESTIMATORS.keys() else None
     if not _is_number(coefficient):
         return kl, 0.0, f"the coefficient {coefficient}", ""
-    return kl, float(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
-
-
-def _is_zero(kl: KLTerm | None) -> bool:
-    return kl is not None and (kl.place, kl.estimator) == ("loss", "k1")
+    return kl, scalar(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
 
 
 def _is_divided(kl: KLTerm, weight: Weight) -> bool:
@@ -295,11 +282,7 @@ def _is_divided(kl: KLTerm, weight: Weight) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return isinstance(scalar(text), float)
 
 
 def overridden(settings: Settings, overrides: Sequence[str]) -> Settings:
