@@ -1,11 +1,11 @@
 """What a run's settings amount to: objectives, the settings that decide them, and what was not read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import product
 from typing import Any
 
-from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term_from
+from ..losses.kl_terms import ENDS, ESTIMATORS, KLTerm, term_from
 from ..losses.objective import REDUCTIONS, WEIGHTS, Objective, Weight
 from ..support.notebook import Shown
 from ..support.record import flat
@@ -21,13 +21,11 @@ _PLACES = {
     "own reward": "in each token's own reward",
     "definition": "in the loss, in its definition form",
 }
+_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "corrected k3"}
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
 _ZERO = "k1 in the loss"  # Its expected gradient is zero.
-_UNPENALISED = "none: no KL to the base"
 _NOWHERE = "a pass rate of 1: noise decides which correct answers stay"
-_BOTH = "the stationary policy of a KL in the loss together with one in the reward"
-_DIVIDED = "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
 
 @dataclass(frozen=True)
@@ -65,10 +63,6 @@ class Configuration(Shown):
         """The objective of the first case."""
         return self.cases[0].objective
 
-    def with_objective(self, **changes: Any) -> "Configuration":
-        """The configuration with other fields of its one objective."""
-        return replace(self, cases=(Case("", replace(self.objective, **changes)),))
-
     @property
     def penalty(self) -> str:
         """The KL term and its coefficient, in words."""
@@ -77,10 +71,9 @@ class Configuration(Shown):
     @property
     def stationary_kl(self) -> str:
         """The KL at the run's stationary policy, such as: reverse KL per token."""
-        kl = self.objective.term
         if not self.objective.coefficient:
-            return _UNPENALISED
-        return "not known" if kl is None else kl.stationary_kl
+            return "none: no KL to the base"
+        return "not known" if self.objective.term is None else self.objective.term.stationary_kl
 
     @property
     def selects(self) -> str:
@@ -128,10 +121,7 @@ def form(kl: KLTerm) -> str:
 
 def short_form(kl: KLTerm) -> str:
     """The name that measured runs have for such a term, or else its form in words."""
-    own = kl.place, kl.estimator
-    names = (name for name, other in KL_FORMS.items() if (other.place, other.estimator) == own)
-    name = next(names, "")
-    return {"k3_corrected": "corrected k3", "k3": "k3", "k2": "k2"}.get(name, form(kl))
+    return _SHORT.get((kl.place, kl.estimator), form(kl))
 
 
 def configuration_of(
@@ -237,18 +227,18 @@ def _objective(
     kls = [_kl(text) for text in (kl1, kl2) if text not in ("none", "")]
     acting = [(kl, factor) for kl, factor, *_ in kls if factor and not (kl and form(kl) == _ZERO)]
     kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
-    kl = None if len(acting) > 1 else kl
+    kl = None if acting[1:] else kl
     weight = WEIGHTS.get(advantage) or Weight(advantage.lstrip("$"))
     # A text with ! leaves the end unknown, one with ? where a KL acts; an effect with ~ leaves the end.
     unknown, harmless = ("!?", "~") if acting else ("!", "~?")
     reasons = [
-        _BOTH if len(acting) > 1 else "",
+        "the stationary policy of a KL in the loss together with one in the reward" if acting[1:] else "",
         *(words for *_, words in kls),
         "the end of this KL" if kl is not None and acting and kl.unknown else "",
         *(text.lstrip("!? ") for text in rest.values() if text and text[0] in unknown),
         *(setting for setting, effect in reading.changes if effect[0] not in harmless),
         weight.unknown if acting or advantage not in WEIGHTS else "",
-        _DIVIDED if kl is not None and acting and _is_divided(kl, weight) else "",
+        _divided(kl, weight) if kl is not None and acting else "",
         f"the group size {group}" if "$" in group and acting else "",
     ]
     return Objective(
@@ -275,10 +265,12 @@ def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
     return kl, scalar(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
 
 
-def _is_divided(kl: KLTerm, weight: Weight) -> bool:
-    """True if the KL is part of the rewards that the advantage divides by a std."""
-    by_batch = "batch's std" in weight.words
-    return "reward" in kl.place and (by_batch or (kl.place == "reward" and weight.scale == "std"))
+def _divided(kl: KLTerm, weight: Weight) -> str:
+    """The unknown end of a KL that is part of the rewards that the advantage divides by a std, or ""."""
+    by_group = kl.place == "reward" and weight.scale == "std"
+    if "reward" not in kl.place or not (by_group or "batch's std" in weight.words):
+        return ""
+    return "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
 
 def _is_number(text: str) -> bool:

@@ -238,13 +238,13 @@ class SettingsReading:
         loud, rest = list[str](), list[str]()
         for name in self.given.keys() - self.read:
             last, meant = name.rpartition(".")[2], self._meant(name)
-            sounds = name.startswith("settings of ") or any(
-                re.search(one, last) for one in self.table["sounds"]
-            )
             is_off = all(shown(one.value).lower() in ("none", "false") for one in self.given[name])
-            quiet = is_off or any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
+            sounds = not is_off and any(
+                re.search(one, last) for one in ["^settings of ", *self.table["sounds"]]
+            )
+            quiet = any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
             words = f"{name} (is {meant} meant?)" if meant else name
-            (loud if meant or (sounds and not quiet) else rest).append(words)
+            (loud if (sounds or meant) and not quiet else rest).append(words)
         return sorted(loud), sorted(rest)
 
     def _meant(self, name: str) -> str:

@@ -121,11 +121,11 @@ def _toml(text: str) -> Iterator[tuple[str, Stated]]:
         if header := re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line):
             prefix = f"{header[2]}."
             tables[prefix] += header[1] == "[["
-        elif name := re.match(r"\s*([\w.\-\"]+)\s*=", line):
+        elif key := re.match(r"\s*([\w.\-\"]+)\s*=", line):
             try:
                 leaves = flat(tomllib.loads(line))
             except tomllib.TOMLDecodeError:  # The first line of a value of several lines.
-                leaves = {name[1]: Unresolved("[...]")}
+                leaves = {key[1]: Unresolved("[...]")}
             pairs += [(prefix + leaf, Stated(value, str(number))) for leaf, value in leaves.items()]
     times = Counter(name for name, _ in pairs)
     for name, one in pairs:
