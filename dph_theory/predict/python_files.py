@@ -40,7 +40,8 @@ class Code:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside:
                 words = "".join(map(self._text, node.values if isinstance(node, ast.JoinedStr) else [node]))
-                raw = (ast.get_source_segment(self.source, node) or "").lstrip("rRuU")
+                raw = ast.get_source_segment(self.source, node) or "" if "--" in words else ""  # Slow.
+                raw = raw.lstrip("rRuU")
                 if raw[:3] in ('"""', "'''"):  # As written, so that lines are counted right.
                     words = raw[3:-3]
                 if re.search(r"(?:^|\s)--\w[\w.\-]*\s", words):

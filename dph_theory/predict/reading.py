@@ -171,7 +171,9 @@ class SettingsReading:
 
     def _matching(self, pattern: str) -> list[str]:
         """The names in the file that a table's name or pattern meets."""
-        return [key for key in self.given if fnmatchcase(key, plain(pattern))]
+        name = plain(pattern)
+        keys = self.given if "*" in name else self.given.keys() & {name}
+        return [key for key in keys if fnmatchcase(key, name)]
 
     def choices(self, role: str, version: str) -> list[Choice]:
         """The values of a setting: the file's, and where these are conditional the default's too."""
@@ -239,12 +241,10 @@ class SettingsReading:
         for name in self.given.keys() - self.read:
             last, meant = name.rpartition(".")[2], self._meant(name)
             is_off = all(shown(one.value).lower() in ("none", "false") for one in self.given[name])
-            sounds = not is_off and any(
-                re.search(one, last) for one in ["^settings of ", *self.table["sounds"]]
-            )
+            sounds = name[:12] == "settings of " or any(re.search(one, last) for one in self.table["sounds"])
             quiet = any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
             words = f"{name} (is {meant} meant?)" if meant else name
-            (loud if (sounds or meant) and not quiet else rest).append(words)
+            (loud if ((sounds and not is_off) or meant) and not quiet else rest).append(words)
         return sorted(loud), sorted(rest)
 
     def _meant(self, name: str) -> str:

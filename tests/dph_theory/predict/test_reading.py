@@ -426,9 +426,9 @@ def test_a_setting_that_is_off_does_not_sound_as_if_it_changed_the_answer(line, 
 
 
 def test_a_file_of_a_model_s_sizes_is_not_loud(tmp_path):
-    text = "source /absent/models/a.sh\npython train.py --hf-checkpoint m --advantage-estimator grpo\n"
+    text = "source /absent/models/a.sh\nsource /absent/b.sh\npython train.py --advantage-estimator grpo\n"
     configuration = stated(tmp_path, "a.sh", text)
-    assert configuration.suspicious == ()
+    assert configuration.suspicious == ("settings of /absent/b.sh",)
     assert "settings of /absent/models/a.sh" in configuration.not_read
 
 
