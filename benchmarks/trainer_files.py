@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from dph_theory.predict.configuration import DECIDING
 from dph_theory.predict.reading import SettingsReading, tables, trainer_of
 from dph_theory.predict.scanning import scan
 from dph_theory.predict.values import Unresolved, plain, scalar, shown
@@ -30,7 +31,6 @@ dirname() { local path="${@: -1}"; echo "${path%/*}"; }
 realpath() { echo "${@: -1}"; }
 command_not_found_handle() { printf '%s\\0' "$@" >> "$LOG"; printf '\\n\\0' >> "$LOG"; return 0; }
 """
-_DECIDING = ("kl", "kl2", "advantage", "group")
 
 
 def started(script: Path) -> Iterator[list[str]]:
@@ -98,7 +98,7 @@ def checked(path: Path) -> tuple[str, list[tuple[str, str]]]:
     if trainer is None:
         return "nothing", []
     reading = SettingsReading(trainer, file.settings, file.text)
-    certain = [reading.answer(key).is_certain for key in _DECIDING]
+    certain = [reading.answer(key).is_certain for key in DECIDING]
     kind = "full" if all(certain) else "partly" if any(certain) else "nothing"
     actual: Mapping[str, Any] = {}
     if path.suffix == ".sh":

@@ -1,11 +1,11 @@
 """What a run's settings amount to: objectives, the settings that decide them, and what was not read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import product
 from typing import Any
 
-from ..losses.kl_terms import ENDS, ESTIMATORS, KL_FORMS, KLTerm, term
+from ..losses.kl_terms import ENDS, ESTIMATORS, KLTerm, term_from
 from ..losses.objective import REDUCTIONS, WEIGHTS, Objective, Weight
 from ..support.display import Shown
 from ..support.record import flat
@@ -21,12 +21,11 @@ _PLACES = {
     "own reward": "in each token's own reward",
     "definition": "in the loss, in its definition form",
 }
+_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "corrected k3"}
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
-_UNPENALISED = "none: no KL to the base"
+_ZERO = "k1 in the loss"  # Its expected gradient is zero.
 _NOWHERE = "a pass rate of 1: noise decides which correct answers stay"
-_BOTH = "the stationary policy of a KL in the loss together with one in the reward"
-_DIVIDED = "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,6 @@ class Configuration(Shown):
         """The objective of the first case."""
         return self.cases[0].objective
 
-    def with_objective(self, **changes: Any) -> "Configuration":
-        """The configuration with other fields of its one objective."""
-        return replace(self, cases=(Case("", replace(self.objective, **changes)),))
-
     @property
     def penalty(self) -> str:
         """The KL term and its coefficient, in words."""
@@ -76,16 +71,17 @@ class Configuration(Shown):
     @property
     def stationary_kl(self) -> str:
         """The KL at the run's stationary policy, such as: reverse KL per token."""
-        kl = self.objective.term
         if not self.objective.coefficient:
-            return _UNPENALISED
-        return "not known" if kl is None else kl.stationary_kl
+            return "none: no KL to the base"
+        return "not known" if self.objective.term is None else self.objective.term.stationary_kl
 
     @property
     def selects(self) -> str:
         """The policy that training converges to with a small coefficient, in words."""
-        kl = self.objective.term
-        return ENDS.get(kl.selects if kl else "", "not known") if self.objective.coefficient else _NOWHERE
+        run, kl = self.objective, self.objective.term
+        if run.unpredicted not in ("", run.advantage.unknown):
+            return "not known"
+        return ENDS.get(kl.selects if kl else "", "not known") if run.coefficient else _NOWHERE
 
     def summary(self) -> str:
         """The KL term, its end, and what may change the answer."""
@@ -125,10 +121,7 @@ def form(kl: KLTerm) -> str:
 
 def short_form(kl: KLTerm) -> str:
     """The name that measured runs have for such a term, or else its form in words."""
-    own = kl.place, kl.estimator
-    names = (name for name, other in KL_FORMS.items() if (other.place, other.estimator) == own)
-    name = next(names, "")
-    return {"k3_corrected": "corrected k3", "k3": "k3", "k2": "k2"}.get(name, form(kl))
+    return _SHORT.get((kl.place, kl.estimator), form(kl))
 
 
 def configuration_of(
@@ -168,19 +161,17 @@ def configuration_of(
 def configured(reading: SettingsReading) -> Configuration:
     """What a trainer's table makes of the settings of a run."""
     newest, *past = reading.versions
-    cases = [*_cases(reading, newest)]
-    older: list[Case] = []
-    later, last = newest, [case.objective for case in cases]
+    cases, older = [*_cases(reading, newest)], list[Case]()
+    later, last = newest, [_end(case) for case in cases]
     for version in past:
-        objectives = [*_cases(reading, version)]
-        if [_end(case.objective) for case in objectives] != [_end(objective) for objective in last]:
-            older.append(Case(f"before {later}", objectives[0].objective))
-            last = [case.objective for case in objectives]
+        earlier = [*_cases(reading, version)]
+        if [_end(case) for case in earlier] != last:
+            older.append(Case(f"before {later}", earlier[0].objective))
+            last = [_end(case) for case in earlier]
         later = version
     answers = [reading.answer(key) for key in DECIDING]
     used = [several for answer in answers for several in answer.used.values()]
     doubts = [" or ".join(map(str, several)) for answer in answers for several in answer.doubts]
-    changes = tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes)
     suspicious, not_read = reading.unread()
     return Configuration(
         trainer=reading.table["title"],
@@ -188,34 +179,33 @@ def configured(reading: SettingsReading) -> Configuration:
         cases=tuple(cases),
         older=tuple(older),
         also=tuple(_also(reading)),
-        read=tuple(dict.fromkeys(str(several[0]) for several in used)),
+        read=tuple(dict.fromkeys(str(one) for one, *_ in used if one.where or one.name[:5] != "text:")),
         doubts=tuple(dict.fromkeys(doubts)),
-        changes=changes,
+        changes=tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes),
         suspicious=tuple(suspicious),
         not_read=tuple(not_read),
         void=" or ".join(reading.answer("void").texts),
     )
 
 
-def _end(objective: Objective) -> tuple[Any, ...]:
+def _end(case: Case) -> tuple[Any, ...]:
     """The parts of an objective that decide where training converges."""
-    kl = objective.term if objective.coefficient else None
-    return kl, objective.coefficient, objective.advantage, objective.mixed_only
+    run = case.objective
+    return run.term if run.coefficient else None, run.coefficient, run.advantage, run.mixed_only
 
 
 def _also(reading: SettingsReading) -> Iterator[str]:
     """Words on reduction, updates, clip, sampler and the rest: the newest version's, then older ones'."""
     earlier = []
-    for key in [key for key in reading.table["answers"] if key not in (*DECIDING, "void")]:
+    for key in (key for key in reading.table["answers"] if key not in (*DECIDING, "void")):
         last, later = "", ""
         for version in reading.versions if key != "sampler" else reading.versions[:1]:
-            texts = filter(None, reading.answer(key, version).texts)
-            words = " or ".join(REDUCTIONS.get(text, text) for text in texts).lstrip("!? ")
-            text = _LABELS.get(key, "{}").format(words)
-            if words and words != last and later:
-                earlier.append(f"before {later}: {text}")
-            elif words and words != last:
-                yield text
+            texts = reading.answer(key, version).texts
+            words = " or ".join(REDUCTIONS.get(text, text) for text in texts if text).lstrip("!? ")
+            text = _LABELS.get(key, "{}").format(words) + (" or not" if "" in texts else "")
+            if words and words != last:
+                earlier += [f"before {later}: {text}"] if later else []
+                yield from () if later else [text]
             last, later = words, version
     yield from earlier
 
@@ -224,49 +214,44 @@ def _cases(reading: SettingsReading, version: str) -> Iterator[Case]:
     """Every objective that the answers allow at a version."""
     answers = {key: reading.answer(key, version) for key in reading.table["answers"]}
     deciding = [answers[key].texts.items() if key in answers else [("", [])] for key in DECIDING]
-    rest = {key: next(iter(answer.texts), "") for key, answer in answers.items()}
+    rest = {key: next(iter(answer.texts), "") for key, answer in answers.items() if key not in DECIDING}
     for combination in product(*deciding):
         why = dict.fromkeys(str(choice) for _, choices in combination for choice in choices)
-        texts = rest | {key: text for key, (text, _) in zip(DECIDING, combination, strict=True)}
-        yield Case(" and ".join(why), _objective(reading, texts))
+        yield Case(" and ".join(why), _objective(reading, rest, *(text for text, _ in combination)))
 
 
-def _objective(reading: SettingsReading, texts: Mapping[str, str]) -> Objective:
+def _objective(
+    reading: SettingsReading, rest: Mapping[str, str], kl1: str, kl2: str, advantage: str, group: str
+) -> Objective:
     """The objective of one text an answer."""
-    kls = [_kl(texts[key]) for key in ("kl", "kl2") if texts.get(key, "none") not in ("none", "")]
-    # The expected gradient of k1 in the loss is zero.
-    acting = [(kl, coefficient) for kl, coefficient, *_ in kls if not _is_zero(kl) and coefficient]
-    weight = WEIGHTS.get(texts["advantage"]) or Weight(texts["advantage"].lstrip("$"))
+    kls = [_kl(text) for text in (kl1, kl2) if text not in ("none", "")]
+    acting = [(kl, factor) for kl, factor, *_ in kls if factor and not (kl and form(kl) == _ZERO)]
     kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
-    kl = None if len(acting) > 1 else kl
-    group, rest = texts["group"], [text for key, text in texts.items() if key not in DECIDING]
-    undecided = [words for *_, words, _ in kls if words]
-    undecided += [text for text in (texts["advantage"], group) if "$" in text]
-    penalised = bool(acting)
+    kl = None if acting[1:] else kl
+    weight = WEIGHTS.get(advantage) or Weight(advantage.lstrip("$"))
+    # A text with ! leaves the end unknown, one with ? where a KL acts; an effect with ~ leaves the end.
+    unknown, harmless = ("!?", "~") if acting else ("!", "~?")
     reasons = [
-        _BOTH if len(acting) > 1 else "",
-        next((words for *_, words in kls if words), ""),
-        "the end of this KL" if kl is not None and penalised and kl.unknown else "",
-        weight.unknown if penalised or texts["advantage"] not in WEIGHTS else "",
-        _DIVIDED if kl is not None and penalised and _is_divided(kl, weight) else "",
-        *(
-            text.lstrip("!? ")
-            for text in rest
-            if text.startswith("!") or (penalised and text.startswith("?"))
-        ),
-        *(setting for setting, effect in reading.changes if effect[0] not in ("~" if penalised else "~?")),
+        "the stationary policy of a KL in the loss together with one in the reward" if acting[1:] else "",
+        *(words for *_, words in kls),
+        "the end of this KL" if kl is not None and acting and kl.unknown else "",
+        *(text.lstrip("!? ") for text in rest.values() if text and text[0] in unknown),
+        *(setting for setting, effect in reading.changes if effect[0] not in harmless),
+        weight.unknown if acting or advantage not in WEIGHTS else "",
+        _divided(kl, weight) if kl is not None and acting else "",
+        f"the group size {group}" if "$" in group and acting else "",
     ]
     return Objective(
         weight,
-        group_size=int(float(group)) if _is_number(group) else None,
+        group_size=int(scalar(group)) if _is_number(group) else None,
         term=kl,
         coefficient=coefficient,
-        reduction=REDUCTIONS.get(texts["reduction"], texts["reduction"]),
-        updates=float(texts["updates"]) if _is_number(texts["updates"]) else None,
-        sampler=texts.get("sampler") or "the policy itself",
-        mixed_only=bool(texts.get("drops")),
+        reduction=REDUCTIONS.get(rest["reduction"], rest["reduction"]),
+        updates=scalar(rest["updates"]) if _is_number(rest["updates"]) else None,
+        sampler=rest.get("sampler") or "the policy itself",
+        mixed_only=bool(rest.get("drops")),
         unpredicted=next(filter(None, reasons), ""),
-        undecided=tuple(undecided),
+        undecided=(*(words for *_, words, _ in kls if words), *([advantage] if "$" in advantage else [])),
     )
 
 
@@ -274,32 +259,22 @@ def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
     """Read "place | form | coefficient": the term, its coefficient, a value in doubt, an unknown part."""
     place, *middle, coefficient = (part.strip() for part in text.split("|"))
     words = middle[0] if middle else place  # A kind that the table does not know stands for place and form.
-    estimator, *clamps = words.split() or [""]
-    kl = None
-    if estimator in ESTIMATORS:
-        inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
-        kl = term(place, estimator, inner, outer)
+    kl = term_from(("", "", "", ""), place, words) if {*words.split()[:1]} & ESTIMATORS.keys() else None
     if not _is_number(coefficient):
         return kl, 0.0, f"the coefficient {coefficient}", ""
-    return kl, float(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
+    return kl, scalar(coefficient), f"the KL {words}" if words and kl is None else "", "" if words else place
 
 
-def _is_zero(kl: KLTerm | None) -> bool:
-    return kl is not None and (kl.place, kl.estimator) == ("loss", "k1")
-
-
-def _is_divided(kl: KLTerm, weight: Weight) -> bool:
-    """True if the KL is part of the rewards that the advantage divides by a std."""
-    by_batch = "batch's std" in weight.words
-    return "reward" in kl.place and (by_batch or (kl.place == "reward" and weight.scale == "std"))
+def _divided(kl: KLTerm, weight: Weight) -> str:
+    """The unknown end of a KL that is part of the rewards that the advantage divides by a std, or ""."""
+    by_group = kl.place == "reward" and weight.scale == "std"
+    if "reward" not in kl.place or not (by_group or "batch's std" in weight.words):
+        return ""
+    return "the end of a KL that is divided by the rewards' std, which is zero where training converges"
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return isinstance(scalar(text), float)
 
 
 def overridden(settings: Settings, overrides: Sequence[str]) -> Settings:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .values import Stated, Unresolved, plain
 
-_CALLS = re.compile(r"\w*(?:Config|Arguments)")
+_CALLS = re.compile(r"\w*(?:Config|Arguments|Trainer)")
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,21 @@ class Code:
                 name = ast.unparse(node.targets[0])
                 yield name, Stated(self.value(node.value), f"{self.where}{node.lineno}")
 
-    def texts(self) -> Iterator[str]:
-        """Texts that hold options, each behind as many empty lines as stand before it in the code."""
+    def commands(self) -> Iterator[list[str]]:
+        """The commands with options in each text, each behind as many empty lines as stand before it."""
         inside = {id(part) for node in ast.walk(self.tree) if isinstance(node, ast.JoinedStr)
                   for part in ast.walk(node) if part is not node}  # fmt: skip
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside:
                 words = "".join(map(self._text, node.values if isinstance(node, ast.JoinedStr) else [node]))
-                raw = (ast.get_source_segment(self.source, node) or "").lstrip("rRuU")
+                raw = ast.get_source_segment(self.source, node) or "" if "--" in words else ""  # Slow.
+                raw = raw.lstrip("rRuU")
                 if raw[:3] in ('"""', "'''"):  # As written, so that lines are counted right.
                     words = raw[3:-3]
                 if re.search(r"(?:^|\s)--\w[\w.\-]*\s", words):
-                    yield "\n" * (node.lineno - 1) + re.sub(r"(?m)^(?!.*--).*$", "", words)
+                    lines = re.finditer(r"(?:.*\\\n)*.*", words)  # Backslashes join lines.
+                    yield ["\n" * (node.lineno - 1 + words.count("\n", 0, one.start())) + one[0]
+                           for one in lines if "--" in one[0]]  # fmt: skip
 
     def _text(self, node: ast.expr) -> str:
         value = self.value(node.value if isinstance(node, ast.FormattedValue) else node)

@@ -15,14 +15,14 @@ from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..support.errors import argument_error, closest_name
 from .values import Settings, Stated, Unresolved, arithmetic, plain, scalar, shown
 
 _UNSET: dict[str, Any] = {
     **{key: MappingProxyType({}) for key in ("words", "since", "retains")},
-    **dict.fromkeys(("programs", "quiet", "names"), ()),
+    **dict.fromkeys(("programs", "quiet", "names", "marks"), ()),
     "enough": 2, "calls": "(?!)", "pinned": False, "rate": "", "steps": "",
 }  # fmt: skip
 """The keys that a table need not have."""
@@ -32,19 +32,16 @@ _UNSET: dict[str, Any] = {
 def tables() -> dict[str, dict[str, Any]]:
     """The tables by trainer; `like` names a table whose keys stand where a table has none."""
     files = sorted((Path(__file__).parent / "tables").glob("*.toml"))
-    by_name: dict[str, dict[str, Any]] = {
-        file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files
-    }
+    by_name = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
     common = by_name.pop("common")
     for table in by_name.values():
         base = by_name.get(table.get("like", ""), {})
         parts = {key: {**base[key], **own} for key, own in table.items() if isinstance(base.get(key), dict)}
         table |= {**_UNSET, **base, **table, **parts, "sounds": common["sounds"]}
         table["changes"] = common["changes"] | table["changes"]
-        shared = {
-            key: rows for key, rows in common["answers"].items() if _roles(rows) <= table["settings"].keys()
-        }
-        table["answers"] = shared | table["answers"]
+        shared = common["answers"].items()
+        own = {key: rows for key, rows in shared if _roles(rows) <= table["settings"].keys()}
+        table["answers"] = own | table["answers"]
     return by_name
 
 
@@ -61,12 +58,9 @@ def trainer_of(settings: Settings, text: str) -> str | None:
     names = [name.rpartition("Config.")[2] for name in settings]
 
     def score(table: dict[str, Any]) -> int:
-        own = [plain(name) for name in table["names"]]
-        has = [
-            any(other.startswith(name) if name[-1] == "." else other == name for other in names)
-            for name in own
-        ]
-        return sum(has) + 2 * sum(mark in text for mark in table["marks"]) - int(table["enough"])
+        patterns = [plain(f"{name}*" if name[-1] == "." else name) for name in table["names"]]
+        own = sum(any(fnmatchcase(name, pattern) for name in names) for pattern in patterns)
+        return own + 2 * sum(mark in text for mark in table["marks"]) - int(table["enough"])
 
     best = max(tables(), key=lambda name: score(tables()[name]))
     return best if score(tables()[best]) >= 0 else None
@@ -88,8 +82,7 @@ class Choice:
 
     def __str__(self) -> str:
         """Such as n=8 (line 12)."""
-        name = self.name.removeprefix("text:").rpartition(".")[2]
-        return f"{name}={self.written} ({_place(self.where)})"
+        return f"{self.name.removeprefix('text:').rpartition('.')[2]}={_at(self.written, self.where)}"
 
     @property
     def is_open(self) -> bool:
@@ -97,31 +90,22 @@ class Choice:
         return isinstance(self.value, Unresolved)
 
 
-def _place(where: str) -> str:
-    """Where a value stands, in words."""
-    return f"line {where}" if where[:1].isdigit() else where or "default"
+def _at(value: str, where: str) -> str:
+    """A value, and in words where it stands."""
+    return f"{value} ({f'line {where}' if where[:1].isdigit() else where or 'default'})"
 
 
-class Row(NamedTuple):
-    """A line of an answer: its tests, and the text that holds where all tests do."""
-
-    tests: list[str]
-    text: str
-
-    @property
-    def roles(self) -> set[str]:
-        """The settings in the tests and in the text."""
-        in_text = re.findall(r"\w+" if self.text.startswith("= ") else r"\{(\w+)\}", self.text)
-        return {*in_text, *(re.findall(r"\w+", test)[0] for test in self.tests)}
-
-
-def _row(line: str) -> Row:
-    left, _, right = (part.strip() for part in line.rpartition("->"))
-    return Row(left.split(" & ") if left else [], right)
+@cache
+def _row(line: str) -> tuple[list[str], str, set[str]]:
+    """The tests of a row, the text that holds where all tests do, and the settings in both."""
+    left, _, text = (part.strip() for part in line.rpartition("->"))
+    tests = left.split(" & ") if left else []
+    in_text = re.findall(r"\w+" if text.startswith("= ") else r"\{(\w+)\}", text)
+    return tests, text, {*in_text, *(re.findall(r"\w+", test)[0] for test in tests)}
 
 
 def _roles(lines: list[str]) -> set[str]:
-    return {role for line in lines for role in _row(line).roles}
+    return {role for line in lines for role in _row(line)[2]}
 
 
 @dataclass
@@ -139,8 +123,8 @@ class Answer:
     @property
     def doubts(self) -> list[list[Choice]]:
         """The settings with several values or none, where the answer is not certain."""
-        doubts = [several for several in self.used.values() if len(several) > 1 or several[0].is_open]
-        return [] if self.is_certain else doubts
+        doubts = (several for several in self.used.values() if len(several) > 1 or several[0].is_open)
+        return [] if self.is_certain else [*doubts]
 
 
 class SettingsReading:
@@ -188,11 +172,8 @@ class SettingsReading:
     def _matching(self, pattern: str) -> list[str]:
         """The names in the file that a table's name or pattern meets."""
         name = plain(pattern)
-        return (
-            [key for key in self.given if fnmatchcase(key, name)]
-            if "*" in name
-            else [name] * (name in self.given)
-        )
+        keys = self.given if "*" in name else self.given.keys() & {name}
+        return [key for key in keys if fnmatchcase(key, name)]
 
     def choices(self, role: str, version: str) -> list[Choice]:
         """The values of a setting: the file's, and where these are conditional the default's too."""
@@ -201,33 +182,28 @@ class SettingsReading:
         for name, _, ended in (name.partition("<") for name in names):
             late = ended and numbers(version) >= numbers(ended)
             ones = [] if late else [one for key in self._matching(name) for one in self.given[key]]
-            for one in ones:
-                value = (
-                    one.value
-                    if isinstance(one.value, Unresolved)
-                    else words.get(shown(one.value), shown(one.value))
-                )
-                choices.append(Choice(value, name, shown(one.value), one.where))
+            for one, text in ((one, shown(one.value)) for one in ones):
+                value = one.value if isinstance(one.value, Unresolved) else words.get(text, text)
+                choices.append(Choice(value, name, text, one.where))
             if not all(one.conditional for one in ones):
                 break
         else:
             if isinstance(default, dict):
-                past = [step for step in default if numbers(step) <= numbers(version)]
-                default = default[max(past, key=numbers) if past else min(default, key=numbers)]
+                past = (step for step in default if numbers(step) <= numbers(version))
+                default = default[max(past, key=numbers, default=min(default, key=numbers))]
             written = shown(default)
             choices.append(Choice(words.get(written, written), names[0] if names else role, written))
         return [*{choice.value: choice for choice in reversed(choices)}.values()][::-1]
 
     def answer(self, key: str, version: str | None = None) -> Answer:
         """The texts of an answer's rows at a version, by default the newest."""
-        rows = [_row(line) for line in self.table["answers"].get(key, ["-> "])]
-        needed = {role for row in rows for role in row.roles}
-        roles = [role for role in self.roles if role in needed]
+        lines = self.table["answers"].get(key, ["-> "])
+        roles = [role for role in self.roles if role in _roles(lines)]
         choices = [self.choices(role, version or self.versions[0]) for role in roles]
         paths: dict[str, list[tuple[Choice, ...]]] = {}
         looked_at: set[str] = set()
         for chosen in product(*choices):
-            for text in _texts(rows, dict(zip(roles, chosen, strict=True)), looked_at):
+            for text in _texts(lines, dict(zip(roles, chosen, strict=True)), looked_at):
                 paths.setdefault(text, []).append(chosen)
         used = {role: several for role, several in zip(roles, choices, strict=True)
                 if role in looked_at and self.roles[role][1:]}  # fmt: skip
@@ -249,57 +225,51 @@ class SettingsReading:
             for key in (key for pattern in patterns.split() for key in self._matching(pattern)):
                 self.read.add(key)
                 for one in self.given[key]:
-                    if shown(one.value).lower() not in harmless.split("|"):
-                        changes.append((f"{key}={shown(one.value)} ({_place(one.where)})", effect))
+                    if not re.fullmatch(harmless, shown(one.value).lower()):
+                        changes.append((f"{key}={_at(shown(one.value), one.where)}", effect))
                         break
-        programs, program = (
-            self.table["programs"],
-            re.search(r"-m\s+((?!torch|accelerate)[\w.]+\.[\w.]+)", self.text),
-        )
+        program = re.search(r"-m\s+((?!torch|accelerate)[\w.]+\.[\w.]+)", self.text)
+        programs = self.table["programs"]
         if program and programs and not any(name in self.text for name in programs):
-            changes.append(
-                (program[1], "a program of its own, not the trainer's, which may have another loss")
-            )
+            own = "a program of its own, not the trainer's, which may have another loss"
+            changes.append((program[1], own))
         return changes
 
     def unread(self) -> tuple[list[str], list[str]]:
         """Names not read: those that sound as if they changed the answer, then the rest."""
         loud, rest = list[str](), list[str]()
         for name in self.given.keys() - self.read:
-            last = name.rpartition(".")[2]
-            sounds = name.startswith("settings of ") or any(
-                re.search(one, last) for one in self.table["sounds"]
-            )
+            last, meant = name.rpartition(".")[2], self._meant(name)
+            is_off = all(shown(one.value).lower() in ("none", "false") for one in self.given[name])
+            sounds = name[:12] == "settings of " or any(re.search(one, last) for one in self.table["sounds"])
             quiet = any(fnmatchcase(name, plain(pattern)) for pattern in self.table["quiet"])
-            meant = self._meant(name)
             words = f"{name} (is {meant} meant?)" if meant else name
-            (loud if (sounds or meant) and not quiet else rest).append(words)
+            (loud if ((sounds and not is_off) or meant) and not quiet else rest).append(words)
         return sorted(loud), sorted(rest)
 
     def _meant(self, name: str) -> str:
         """The name that is read and that this one nearly is; a name given by hand may be farther off."""
-        head, dot, last = name.rpartition(".")
-        absent = (other for other in self.read - self.given.keys() if other.startswith(head))
-        missing = {other.removeprefix(head + dot): other for other in absent}
-        given = self.given[name][0].where == "given"
-        near = difflib.get_close_matches(last, missing, 1, 0.8 if given else 0.93)
-        return missing[near[0]] if near else ""
+        head, last = re.fullmatch(r"(.*\.)?(.*)", name).groups("")  # type: ignore[union-attr]
+        absent = [other for other in self.read - self.given.keys() if other.startswith(head)]
+        likeness = 0.8 if self.given[name][0].where == "given" else 0.93
+        near = difflib.get_close_matches(last, [other.removeprefix(head) for other in absent], 1, likeness)
+        return head + near[0] if near else ""
 
 
-def _texts(rows: list[Row], world: dict[str, Choice], looked_at: set[str]) -> list[str]:
+def _texts(lines: list[str], world: dict[str, Choice], looked_at: set[str]) -> list[str]:
     """The text of the first row that holds, after those that may hold; `looked_at` gains roles."""
     texts = []
-    for row in rows:
+    for tests, text, roles in map(_row, lines):
         certain = True
-        for test in row.tests:
+        for test in tests:
             looked_at.add(re.findall(r"\w+", test)[0])
             holds = _holds(test, world)
             if holds is False:
                 break
             certain = certain and holds is not None
         else:
-            looked_at |= row.roles
-            texts.append(_filled(row.text, world))
+            looked_at |= roles
+            texts.append(_filled(text, world))
             if certain:
                 break
     return texts

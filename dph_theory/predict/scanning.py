@@ -9,15 +9,17 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from ..support.record import flat
 from .python_files import code_of
-from .values import Settings, Stated, Unresolved, arithmetic, collected, scalar
+from .values import Settings, Stated, Unresolved, arithmetic, collected, plain, scalar
 
 _FILES = ("defaults", "calls")
 """Names under which the readers below give other files."""
@@ -46,7 +48,7 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
     """
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     try:
-        pairs = [*_pairs(path.suffix, text)]
+        pairs = [*_READERS.get(path.suffix, _script)(text)]
     except (yaml.YAMLError, json.JSONDecodeError, KeyError) as error:
         raise ValueError(f"{path}: cannot be parsed as {path.suffix[1:]} ({error})") from error
     if above:
@@ -59,16 +61,6 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
     if not above:
         settings = {name: [_interpolated(one, settings) for one in ones] for name, ones in settings.items()}
     return ScannedFile(settings, text)
-
-
-def _pairs(suffix: str, text: str) -> Iterable[tuple[str, Stated]]:
-    if suffix in (".yaml", ".yml", ".json"):
-        return _yaml(text)
-    if suffix == ".toml":
-        return _toml(text)
-    if suffix in (".py", ".ipynb"):
-        return _python(text, notebook=suffix == ".ipynb")
-    return _script(text)
 
 
 def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> Settings:
@@ -97,32 +89,20 @@ def _yaml(text: str) -> Iterator[tuple[str, Stated]]:
 
 def _leaves(node: yaml.Node, name: str, conditional: bool = False) -> Iterator[tuple[str, Stated]]:
     """The leaves under a node; those of a merged anchor stand below the node's own."""
+    inside = node.value if isinstance(node, yaml.SequenceNode) else []
     if isinstance(node, yaml.MappingNode):
-        own = [
-            leaf
-            for key, inner in node.value
-            if key.value != "<<"
-            for leaf in _leaves(inner, f"{name}.{key.value}".lstrip("."), conditional)
-        ]
-        merged = [leaf for key, inner in node.value if key.value == "<<" for leaf in _merged(inner, name)]
+        own = [leaf for key, inner in node.value if key.value != "<<"
+               for leaf in _leaves(inner, f"{name}.{key.value}".lstrip("."), conditional)]  # fmt: skip
+        merged = (one for key, inner in node.value if key.value == "<<"
+                  for one in (inner.value if isinstance(inner, yaml.SequenceNode) else [inner]))  # fmt: skip
         yield from own
-        yield from (leaf for leaf in merged if leaf[0] not in {name for name, _ in own})
-    elif isinstance(node, yaml.SequenceNode) and (name == "defaults" or _holds_mappings(node)):
-        for inner in node.value:
-            yield from _leaves(inner, name, len(node.value) > 1)
+        names = {name for name, _ in own}
+        yield from (leaf for one in merged for leaf in _leaves(one, name) if leaf[0] not in names)
+    elif inside and (name == "defaults" or isinstance(inside[0], yaml.MappingNode)):
+        yield from (leaf for inner in inside for leaf in _leaves(inner, name, len(inside) > 1))
     else:
-        is_list = isinstance(node, yaml.SequenceNode)
-        text = " ".join(str(inner.value) for inner in node.value) if is_list else node.value
+        text = node.value if inside is not node.value else " ".join(str(inner.value) for inner in inside)
         yield name, Stated(scalar(text), str(node.start_mark.line + 1), conditional)
-
-
-def _merged(node: yaml.Node, name: str) -> Iterator[tuple[str, Stated]]:
-    for inner in node.value if isinstance(node, yaml.SequenceNode) else [node]:
-        yield from _leaves(inner, name)
-
-
-def _holds_mappings(node: yaml.SequenceNode) -> bool:
-    return bool(node.value) and isinstance(node.value[0], yaml.MappingNode)
 
 
 def _interpolated(one: Stated, settings: Settings) -> Stated:
@@ -136,40 +116,40 @@ def _interpolated(one: Stated, settings: Settings) -> Stated:
 
 def _toml(text: str) -> Iterator[tuple[str, Stated]]:
     """The leaves of TOML; a setting that only some of several [[tables]] have is conditional."""
-    tables: dict[str, int] = {}
-    pairs: list[tuple[str, Stated]] = []
-    prefix = ""
+    tables, pairs, prefix = Counter[str](), list[tuple[str, Stated]](), ""
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line):
             prefix = f"{header[2]}."
-            tables[prefix] = tables.get(prefix, 0) + (header[1] == "[[")
-        elif re.match(r"\s*[\w.\-\"]+\s*=", line):
-            pairs += [(prefix + name, Stated(value, str(number))) for name, value in _toml_line(line)]
+            tables[prefix] += header[1] == "[["
+        elif key := re.match(r"\s*([\w.\-\"]+)\s*=", line):
+            try:
+                leaves = flat(tomllib.loads(line))
+            except tomllib.TOMLDecodeError:  # The first line of a value of several lines.
+                leaves = {key[1]: Unresolved("[...]")}
+            pairs += [(prefix + leaf, Stated(value, str(number))) for leaf, value in leaves.items()]
     times = Counter(name for name, _ in pairs)
     for name, one in pairs:
         repeats = max((count for table, count in tables.items() if name.startswith(table)), default=0)
         yield name, replace(one, conditional=times[name] < repeats)
 
 
-def _toml_line(line: str) -> Iterator[tuple[str, Any]]:
-    try:
-        return _flat(tomllib.loads(line))
-    except tomllib.TOMLDecodeError:  # The first line of a value of several lines.
-        return iter([(line.partition("=")[0].strip(), Unresolved("[...]"))])
+def _python(text: str, *, notebook: bool = False) -> Iterator[tuple[str, Stated]]:
+    """Arguments of calls, and options in texts such as a docstring's commands that the code leaves open.
 
-
-def _flat(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in tree.items():
-        nested = _flat(value) if isinstance(value, dict) and value else [("", value)]
-        yield from ((f"{name}.{inner}".rstrip("."), leaf) for inner, leaf in nested)
-
-
-def _python(text: str, *, notebook: bool) -> Iterator[tuple[str, Stated]]:
-    """Arguments of calls, and the options in texts such as the command of a docstring."""
+    An option that only some of several commands of a program have is conditional.
+    """
     for code in code_of(text, notebook=notebook):
-        yield from code.settings()
-        for options in code.texts():
-            yield from ((name, replace(one, where=code.where + one.where)) for name, one in _script(options))
+        own = [*code.settings()]
+        yield from own
+        given = {name.rpartition(".")[2] for name, one in own if not isinstance(one.value, Unresolved)}
+        for commands in code.commands():
+            options = [[*_script(command)] for command in commands]
+            runs = [dict(pairs).keys() for command, pairs in zip(commands, options, strict=True)
+                    if ".py" in command]  # fmt: skip
+            for name, one in (pair for pairs in options for pair in pairs if plain(pair[0]) not in given):
+                in_some = 0 < sum(name in names for names in runs) < len(runs)
+                where, conditional = code.where + one.where, one.conditional or in_some
+                yield name, replace(one, where=where, conditional=conditional)
 
 
 _WORD = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
@@ -177,24 +157,7 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*|[^{}]*\$\{[^{}]*\}[^
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)|[\"']?\$\{(\w+):?=(.*)\}[\"']?", re.S)
 _OPTION = re.compile(r"(--[A-Za-z][\w.\-]*)(?:=(.*))?|(\+*[A-Za-z_][\w\-]*(?:[./][\w\-]+)+)=(.*)", re.S)
 _NO_VALUE = re.compile(r"--|[&|;<>)#]|\+*[\w.]+=|\"?\$(?:\{?\w+\[|[@*])")
-_OPENS, _CLOSES, _BEGINS = (
-    ("if", "for", "while", "until", "case"),
-    ("fi", "done", "esac"),
-    ("then", "do", "else"),
-)
-
-
-@dataclass(frozen=True)
-class _ScriptLine:
-    """The words of a line of shell, its number, and in how many branches each word stands."""
-
-    words: list[str]
-    number: int
-    depths: list[int]
-
-    def branches(self, place: int) -> int:
-        """The branches around a word, with those that && and || open."""
-        return self.depths[place] + bool({"&&", "||"} & {*self.words[:place]})
+_OPENS, _CLOSES = ("if", "for", "while", "until", "case"), ("fi", "done", "esac")
 
 
 def _script(text: str) -> Iterator[tuple[str, Stated]]:
@@ -204,32 +167,33 @@ def _script(text: str) -> Iterator[tuple[str, Stated]]:
     """
     lines = [*_script_lines(text)]
     assigned = collected(
-        ((match[1] or match[3]), Stated((match[2] or match[4] or "").strip("\"'"), str(line.number),
-                                        line.branches(place) > 0))
-        for line in lines for place, word in enumerate(line.words) if (match := _ASSIGNMENT.fullmatch(word))
+        (match[1] or match[3], Stated((match[2] or match[4] or "").strip("\"'"), number, branches > 0))
+        for number, words in lines for word, branches in words if (match := _ASSIGNMENT.fullmatch(word))
     )  # fmt: skip
-    stated = [option for line in lines for option in _options(line)]
-    usual = Counter(branches for *_, branches in stated).most_common(1)[0][0] if stated else 0
-    for name, value, number, branches in stated:
-        for one in _followed(value, str(number), assigned):
+    options = [(number, *option) for number, words in lines for option in _options(words)]
+    usual = Counter(branches for *_, branches in options).most_common(1)[0][0] if options else 0
+    for number, name, value, branches in options:
+        for one in _followed(value, number, assigned):
             yield name, replace(one, conditional=one.conditional or branches > usual)
-    for line in lines:
-        for word, after in zip(line.words, line.words[1:], strict=False):
+    for number, words in lines:
+        for (word, _), (after, _) in pairwise(words):
             if word in ("bash", "sh", "source", ".", "--config") and re.search(r"\.(sh|ya?ml)\W?$", after):
-                yield "calls", Stated(after.strip("\"'"), str(line.number))
+                yield "calls", Stated(after.strip("\"'"), number)
 
 
-def _script_lines(text: str) -> Iterator[_ScriptLine]:
+def _script_lines(text: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """The number of each line, and the line's words, each with the branches around the word."""
     depth = 0
     for number, line in enumerate(text.splitlines(), 1):
         line = re.sub(r"\$\(\([^()]*\)\)", lambda product: re.sub(r"\s", "", product[0]), line)
         line = re.sub(r"\$\((?!\()[^()]*\)|`[^`]*`", "$(...)", re.sub(r"(?:^|(?<=\s))#.*", "", line))
-        words, depths, starts = [*_words(line)], list[int](), True
-        for word in words:
+        words, starts, chained = list[tuple[str, int]](), True, 0
+        for word in _words(line):
             depth = max(0, depth + (starts and word in _OPENS) - (word.rstrip(";") in _CLOSES))
-            depths.append(depth)
-            starts = word in _BEGINS or word[-1:] in (";", "&", "|")
-        yield _ScriptLine([re.sub(r"(?<=[^;]);$", "", word) for word in words], number, depths)
+            words.append((re.sub(r"(?<=[^;]);$", "", word), depth + chained))
+            starts = word in ("then", "do", "else") or word[-1:] in (";", "&", "|")
+            chained |= word in ("&&", "||")
+        yield str(number), words
 
 
 def _words(line: str) -> Iterator[str]:
@@ -246,20 +210,19 @@ def _words(line: str) -> Iterator[str]:
             yield from (word[: len(word) - extra], *")" * extra) if closed else (word,)
 
 
-def _options(line: _ScriptLine) -> Iterator[tuple[str, str, int, int]]:
-    """The options of a line: name, value as written, line number, and branches."""
-    for place, word in enumerate(line.words):
+def _options(words: list[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
+    """The options of a line: name, value as written, and branches."""
+    for place, (word, branches) in enumerate(words):
         match = _OPTION.fullmatch(word)
         if match is None or _ASSIGNMENT.fullmatch(word):
             continue
         value = match[4] if match[3] else match[2]
         if value is None:
-            later = [*line.words[place + 1 :], ""]
-            ends = (at for at, other in enumerate(later) if not other or _NO_VALUE.match(other)
+            later = [other for other, _ in words[place + 1 :]]
+            ends = (at for at, other in enumerate(later) if _NO_VALUE.match(other)
                     or (at and other.startswith("$(")))  # fmt: skip
-            end = next(ends)
-            value = " ".join(other.strip("\"'") for other in later[:end]) or "true"
-        yield match[1] or match[3], value, line.number, line.branches(place)
+            value = " ".join(other.strip("\"'") for other in later[: next(ends, None)]) or "true"
+        yield match[1] or match[3], value, branches
 
 
 def _followed(text: str, where: str, assigned: Settings, depth: int = 0) -> list[Stated]:
@@ -296,3 +259,8 @@ def _assigned_values(match: re.Match[str], where: str, assigned: Settings) -> li
     if default is not None and all(one.conditional for one in values):
         values.append(Stated(default, ""))
     return values
+
+
+_Reader = Callable[[str], Iterable[tuple[str, Stated]]]
+_READERS: dict[str, _Reader] = {**dict.fromkeys((".yaml", ".yml", ".json"), _yaml), ".toml": _toml,
+                                ".py": _python, ".ipynb": partial(_python, notebook=True)}  # fmt: skip

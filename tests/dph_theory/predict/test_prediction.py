@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dph_theory.predict import configuration_of, predict
+from dph_theory.predict.configuration import Case
 
 
 def trl(beta, group_size=8, **others):
@@ -16,7 +19,7 @@ def verl(beta, group_size=8):
 
 def of_weight_one(configuration):
     advantage = configuration.objective.advantage._replace(scale="leave_one_out")
-    return configuration.with_objective(advantage=advantage)
+    return replace(configuration, cases=(Case("", replace(configuration.objective, advantage=advantage)),))
 
 
 GROUP_NORM = {"algo.advantage.estimator": "group_norm", "rollout.n_samples_per_prompt": 8}

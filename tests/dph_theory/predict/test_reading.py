@@ -179,12 +179,63 @@ def test_the_reduction_and_the_updates_a_batch(line, reduction, updates):
         ("areal actor.kl_ctl=0.1", "log pi alone in the reward"),
         ("tinker kl_penalty_coef=0.1 kl_discount_factor=0.5 group_size=8", "between a KL per token and one"),
         ("prime-rl T.algo.type=opd T.group_size=8", "to the teacher and not to the base"),
+        (VERL + "distillation.enabled=true", "distillation.enabled=true"),
+        ("openrlhf reward.model_name_or_path=rm", "reward.model_name_or_path=rm"),
+        ("areal actor.kl_ctl=0 actor.importance_sampling_level=sequence", ""),
+        ("nemo-rl F.reference_policy_kl_penalty=0 policy.draft.enabled=true", ""),
+        ("open-r1 beta=0 use_liger_kernel=true", ""),
+        ("open-r1 beta=0 use_liger_loss=true", "use_liger_loss=true"),
     ],
 )  # fmt: skip
 def test_the_smallest_part_is_named_where_the_end_is_not_known(line, unknown):
     objective = of(line).objective
     assert unknown in objective.unpredicted
     assert bool(objective.unpredicted) == bool(unknown)
+
+
+@pytest.mark.parametrize(
+    ("line", "selects"),
+    [
+        ("trl beta=0", "a pass rate of 1"),
+        ("trl beta=0 reward_funcs=accuracy", "a pass rate of 1"),
+        ("trl beta=0 reward_weights=1", "a pass rate of 1"),
+        ("trl beta=0.04 scale_rewards=batch", "the base restricted, token by token"),
+        ("trl beta=0.04 top_k=50", "not known"),
+        ("open-r1 top_k=50", "not known"),
+        (VERL + "reward_model.enable=true", "not known"),
+        (VERL + "distillation.enabled=true", "not known"),
+    ],
+)  # fmt: skip
+def test_no_end_is_named_where_a_setting_known_to_change_it_is_there(line, selects):
+    assert of(line).selects.startswith(selects)
+
+
+def test_a_teacher_alone_is_no_training_by_rewards():
+    line = VERL + "distillation.enabled=true distillation.distillation_loss.use_task_rewards="
+    assert [bool(of(line + rewards).void) for rewards in ("true", "false")] == [False, True]
+
+
+def test_several_rewards_are_said_wherever_a_trainer_takes_them(tmp_path):
+    several = ("a.yaml", "num_generations: 8\nscale_rewards: true\nreward_funcs:\n- accuracy\n- format\n")
+    in_code = (
+        "a.py",
+        "import trl\ntrl.GRPOTrainer(reward_funcs=[right, formatted], args=trl.GRPOConfig(beta=0))\n",
+    )
+    one = ("b.py", "import trl\ntrl.GRPOTrainer(reward_funcs=[right], args=trl.GRPOConfig(beta=0))\n")
+    words = (
+        "a.sh",
+        "swift rlhf --rlhf_type grpo --num_generations 8 --reward_funcs accuracy format --beta 0\n",
+    )
+    said = [" ".join(stated(tmp_path, *file).changes) for file in (several, in_code, words, one)]
+    assert ["several rewards" in changes for changes in said] == [True, True, True, False]
+
+
+def test_an_open_group_size_leaves_the_kl_certain(tmp_path):
+    text = "import trl\ntrl.GRPOConfig(beta={}, num_generations=len(urls))\n"
+    penalised, free = (stated(tmp_path, "a.py", text.format(beta)).objective for beta in (0.04, 0))
+    assert (penalised.undecided, penalised.coefficient, penalised.term.estimator) == ((), 0.04, "k3")
+    assert penalised.unpredicted == "the group size $len(urls)"
+    assert (free.undecided, free.unpredicted, free.group_size) == ((), "", None)
 
 
 def test_dynamic_sampling_keeps_only_mixed_groups():
@@ -258,6 +309,54 @@ def test_older_versions_are_named_where_they_differ(line, older):
     assert of(line, version=tables()[line.split()[0]]["version"]).older == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("areal actor.importance_sampling_level=sequence", "clip: the answer's ratio clipped, 0.2"),
+        ("areal", "the engine's own probabilities are the old policy's"),
+        ("areal actor.recompute_logprob=true", "the engine's, not corrected"),
+        ("areal actor.reward_scaling=10", "rewards are scaled by 10"),
+        ("prime-rl T.group_size=8", "groups all correct or all incorrect are left out"),
+        ("prime-rl T.group_size=8", "updates a batch: 1"),
+        ("prime-rl orchestrator.max_off_policy_steps=3", "up to 3 steps old"),
+    ],
+)  # fmt: skip
+def test_what_else_matters_is_said(line, words):
+    assert words in "; ".join(of(line).also)
+
+
+@pytest.mark.parametrize(
+    ("line", "age"),
+    [
+        ("areal rollout.max_head_offpolicyness=2", "some steps old"),
+        ("areal rollout.max_head_offpolicyness=0", ""),
+        ("nemo-rl grpo.async_grpo.enabled=true", "several policies"),
+    ],
+)
+def test_answers_of_older_policies_are_said(line, age):
+    changes = "; ".join(of(line).changes)
+    assert age in changes
+    assert bool(changes) == bool(age)
+
+
+def test_the_asynchronous_grpo_of_trl_has_no_kl_and_no_older_versions(tmp_path):
+    text = "from trl.experimental.async_grpo import AsyncGRPOConfig\nAsyncGRPOConfig(num_generations=8)\n"
+    configuration = stated(tmp_path, "a.py", text)
+    assert (configuration.objective.coefficient, configuration.older) == (0.0, ())
+    assert not [setting for setting in of("trl beta=0").read if "Async" in setting]
+    assert "sampler: vLLM's own probabilities are the old policy's, some steps old" in configuration.also
+
+
+def test_slime_s_own_rollouts_are_no_change_and_an_asynchronous_program_is_said(tmp_path):
+    text = "python train_async.py --hf-checkpoint m --advantage-estimator grpo --n-samples-per-prompt 8 "
+    text += "--rollout-function-path slime.rollout.{} --rollout-batch-size 8\n"
+    own, other = (stated(tmp_path, "a.sh", text.format(name))
+                  for name in ("fully_async_rollout.generate", "sleep_rollout.sleep"))  # fmt: skip
+    assert own.changes == ()
+    assert "rollout_function_path" in other.changes[0]
+    assert "answers a step old, or more" in own.also
+
+
 def test_the_sampler_s_older_defaults_are_said():
     also = " ".join(of("trl beta=0.04").also)
     assert "before 0.18: sampled at temperature 0.9" in also
@@ -272,6 +371,8 @@ DOUBTS = [
     ("a.sh", "N=8\nif [ $1 ]; then N=16; fi\npython3 -m verl.trainer.main_ppo L.adv_estimator=grpo R.n=$N\n",
      ["n=8 (line 3 via 1) or n=16 (line 3 via 2)"]),
     ("a.py", "import trl\ntrl.GRPOConfig(beta=args.beta, num_generations=8)\n", ["beta=args.beta (line 2)"]),
+    ("a.py", '"""\npython a.py --beta 0\npython a.py --beta 0 \\\n --num_generations 2\n"""\nGRPOTrainer\n',
+     ["num_generations=2 (line 4) or num_generations=8 (default)"]),
     ("a.sh", "python3 -m verl.trainer.main_ppo ${RAY[@]} L.adv_estimator=grpo R.n=8 data.seed=$S\n", []),
     ("a.yaml", "num_generations: 8\nscale_rewards: none\nbeta: 0.04\nsystem_prompt: 'a: b'\n", []),
 ]  # fmt: skip
@@ -309,6 +410,32 @@ def test_names_that_may_change_the_answer_are_named_first(line, name):
     configuration = of(line)
     assert name in configuration.suspicious
     assert configuration.not_read == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "loud"),
+    [
+        ("nemo-rl on_policy_distillation=null", False),
+        ("nemo-rl on_policy_distillation=x", True),
+        ("areal actor.reward_norm=null actor.mb_spec.packing_algorithm=ffd actor.reward_bias=-0.5", False),
+        (VERL + "A.sft_loss=false", False),
+    ],
+)
+def test_a_setting_that_is_off_does_not_sound_as_if_it_changed_the_answer(line, loud):
+    assert bool(of(line).suspicious) == loud
+
+
+def test_a_file_of_a_model_s_sizes_is_not_loud(tmp_path):
+    text = "source /absent/models/a.sh\nsource /absent/b.sh\npython train.py --advantage-estimator grpo\n"
+    configuration = stated(tmp_path, "a.sh", text)
+    assert configuration.suspicious == ("settings of /absent/b.sh",)
+    assert "settings of /absent/models/a.sh" in configuration.not_read
+
+
+def test_the_chat_template_s_arguments_do_not_override_the_sampler():
+    body = "prime-rl orchestrator.train.sampling.extra_body."
+    assert of(body + "chat_template_kwargs.clear_thinking=false").changes == ()
+    assert "may override the sampler" in of(body + "top_k=5").changes[0]
 
 
 def test_names_without_a_meaning_here_are_counted_and_known_changes_say_what_they_do():

@@ -73,6 +73,8 @@ FILES = [
      {"beta": [(0.1, "4")], "n": [(8.0, "5")]}),
     ("a.py", "N = 8\nargs = '--beta 0.1 ' f'--n {N} --lr {rate} '\n",
      {"beta": [(0.1, "2")], "n": [(8.0, "2")], "lr": [(Unresolved("$(...)"), "2")]}),
+    ("a.py", '"""python a.py --n 8 --lr 1\nvllm serve --port 80\n"""\nGRPOConfig(n=4, lr=args.lr)\n',
+     {"GRPOConfig.n": [(4, "4")], "lr": [(1.0, "1")], "port": [(80.0, "2")]}),
     ("a.ipynb", json.dumps(CELLS), {"GRPOConfig.beta": [(0.1, "cell 2:3")]}),
 ]  # fmt: skip
 
@@ -97,6 +99,15 @@ def test_a_file_that_cannot_be_parsed_is_an_error_that_names_the_file(tmp_path, 
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=rf"{name}: cannot be parsed"):
         scan(tmp_path / name)
+
+
+def test_an_option_of_a_docstring_stands_behind_the_code_and_is_conditional_in_some_commands(tmp_path):
+    text = '"""Run:\n\npython a.py \\\n    --n 8 \\\n    --k 1\n\npython a.py --k 1 --m 2\n"""\nConfig(m=3)\n'
+    (tmp_path / "a.py").write_text(text)
+    settings = scan(tmp_path / "a.py").settings
+    assert {name: [one.conditional for one in settings[name]] for name in ("n", "k")} == {
+        "n": [True], "k": [False, False]}  # fmt: skip
+    assert "m" not in settings
 
 
 def test_files_that_name_each_other_are_read_once(tmp_path):
