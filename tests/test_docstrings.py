@@ -19,11 +19,7 @@ OLD_WORDS = re.compile(
     re.I,
 )
 """Words with a modern one in their place: matched, constant, distinguished, minus, from where."""
-ROOMS = {
-    "dph_theory/predict": 19,
-    "dph_theory/transfer": 9,
-    "full_scale": 12,
-}
+ROOMS = {"dph_theory/predict": 19, "dph_theory/transfer": 9, "full_scale": 12}
 """Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
 REWRITTEN = (
     *("full_scale/experiments/small_llama", "full_scale/experiments/pretrained"),
