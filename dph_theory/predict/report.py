@@ -142,7 +142,8 @@ class PredictionReport:
         if rows > 2:
             yield from _listed("Not read", run.not_read, rows)
         elif run.not_read and rows:
-            yield f"Not read: {len(run.not_read)} other names (--all), assumed not to change the loss."
+            names = "1 other name" if len(run.not_read) == 1 else f"{len(run.not_read)} other names"
+            yield f"Not read: {names} (--all), assumed not to change the loss."
 
     def _advice(self, settings: bool) -> Iterator[str]:
         """The methods that retained more on SQL; the settings that did, with their price, if asked for."""
@@ -209,8 +210,6 @@ def _case(case: Case) -> str:
     elif objective.term is not None and objective.coefficient:
         end = objective.term.stationary_kl
         words += f": {'its end is not known' if end == 'not known' else end}"
-    elif objective.unpredicted and objective.term is None:
-        words = objective.unpredicted
     if case.condition.startswith("before "):
         return f"{case.condition}: {words}"
     return f"{words} if {case.condition}" if case.condition else words

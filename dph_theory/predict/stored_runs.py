@@ -224,12 +224,12 @@ def _differences(objective: Objective, row: StoredRuns) -> Iterator[str]:
     if form and (form, strength) != (row.own_form, row.strength):
         yield f"{form} at {strength:g}"
     if _SCALES.get(objective.advantage.scale or "") != row.scale or objective.advantage.baseline != "mean":
-        yield objective.advantage.words.partition(":")[0]
+        yield objective.advantage.words.partition(": ")[0]
     if objective.mixed_only and row.method != "DAPO":
         yield "groups of equal rewards are left out"
     reason = objective.unpredicted
     if reason and not reason.startswith("the advantage is"):
-        yield reason.partition(":")[0]
+        yield reason.partition(": ")[0]
 
 
 @dataclass(frozen=True)

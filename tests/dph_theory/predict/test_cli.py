@@ -370,3 +370,10 @@ def test_methods_that_retained_more_on_sql_are_named_in_their_order(words, metho
     rates = [float(part.split(" with ")[0]) for part in answer.split(", ") if part]
     assert re.findall(r"with ([^,]+)", answer) == methods
     assert rates == sorted(rates)
+
+
+def test_a_setting_that_changes_the_loss_does_not_stand_in_place_of_the_kl():
+    answer = in_line(predict("trl beta=0 reward_weights=2"))
+    assert "TRL 1.16: no KL to the base." in answer
+    assert "converges to" not in answer
+    assert "Changes this answer: reward_weights=2" in answer
