@@ -21,7 +21,7 @@ _COUNT = click.IntRange(min=1)
 @click.option("--trainer", help="Trainer of the file, if its names do not show it.")
 @click.option("--trainer-version", "version", help="Version of the trainer, as 0.18 of TRL.")
 @click.option(
-    "--steps", type=_COUNT, help="Number of training steps, if the settings do not say; with --transfer."
+    "--steps", type=_COUNT, help="Number of training steps, if not in the settings; with --transfer."
 )
 @click.option("--transfer", type=_FILE, help="Kernel of the prompts, by dph transfer.")
 @click.option("--held-out", metavar="NAME", help="Held-out set of the kernel; with --transfer.")
