@@ -17,10 +17,9 @@ from dph_theory.support.record import record
 from dph_theory.support.table import Table
 
 from .evaluation.evaluated_run import Evaluation
-from .recipe.folders import Folders
 from .recipe.methods import METHODS
 from .recipe.schema import Recipe, load_recipe
-from .stages import evaluate_stage, presample_stage, train_stage
+from .stages import evaluate_stage, presample_stage, run_stages
 
 COMPARED = ("GRPO", "Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL")
 """Methods trained by default. Dr. GRPO is GRPO with an undivided advantage."""
@@ -80,20 +79,11 @@ def compare_methods(
     runs = [MethodRun.at_seed(config, overrides, method, seed) for seed in range(seeds) for method in methods]
     first = runs[0].recipe
     presample_stage(first, progress)
-    evaluate_stage(first, progress, base_only=True)
+    base = evaluate_stage(first, progress, base_only=True)
     evaluated: dict[str, list[Evaluation]] = {}
-    base = Evaluation.read(Folders.of_recipe(first).base().evaluation)
-
-    def without_notes(stage: str, done: int, total: int, note: str = "") -> None:
-        progress(stage, done, total)
-
     for number, run in enumerate(runs):
         progress("runs", number, len(runs))
-        folders = Folders.of_recipe(run.recipe)
-        train_stage(run.recipe, without_notes)
-        if not folders.evaluation.is_file():
-            evaluate_stage(run.recipe, progress)
-        evaluated.setdefault(run.method, []).append(Evaluation.read(folders.evaluation))
+        evaluated.setdefault(run.method, []).append(run_stages(run.recipe, progress))
         _write(Path(first.output), first, base, evaluated)
     progress("runs", len(runs), len(runs))
     return _write(Path(first.output), first, base, evaluated)

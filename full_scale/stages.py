@@ -11,7 +11,7 @@ import transformers
 from accelerate import PartialState
 
 from dph_theory.support.errors import RefusedError, argument_error
-from dph_theory.support.progress import NotedProgress, Progress
+from dph_theory.support.progress import NotedProgress, Progress, silent
 from dph_theory.transfer import AnswerKernel
 
 from .evaluation.evaluate import evaluate
@@ -110,6 +110,15 @@ def evaluate_stage(
                 write_card(folders)
     _take_leave()
     return finished
+
+
+def run_stages(recipe: Recipe, progress: NotedProgress = silent) -> Evaluation:
+    """Train a recipe's run and evaluate it, without the stages that are finished; return its evaluation."""
+    folders = Folders.of_recipe(recipe)
+    train_stage(recipe, lambda stage, done, total, note="": progress(stage, done, total))
+    if not folders.evaluation.is_file():
+        evaluate_stage(recipe, progress)
+    return Evaluation.read(folders.evaluation)
 
 
 def transfer_stage(

@@ -1,4 +1,4 @@
-"""The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, stored as one file."""
+"""The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, stored as a file."""
 
 import math
 import os
