@@ -31,10 +31,7 @@ def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> S
     of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
     comparisons = transfer.comparisons(outcomes, forecasts, of_adam)
     verdicts = judged(CLAIMS, outcomes, {name: forecast.anchors for name, forecast in forecasts.items()})
-    tables = (
-        *(stationary.table(outcomes), methods.table(outcomes), transfer.table(comparisons)),
-        *(advantages.table(outcomes), claim_table(CLAIMS, verdicts)),
-    )
+    tables = (*(stationary.table(outcomes), transfer.table(comparisons), claim_table(CLAIMS, verdicts)),)
     numbers = partial(_numbers, store, outcomes, options.model, comparisons, verdicts)
     return StudyReport([table for table in tables if table.rows], sentences(outcomes, verdicts), numbers)
 
