@@ -112,10 +112,14 @@ def evaluate_stage(
     return finished
 
 
-def run_stages(recipe: Recipe, progress: NotedProgress = silent) -> Evaluation:
+def run_stages(recipe: Recipe, progress: Progress = silent) -> Evaluation:
     """Train a recipe's run and evaluate it, without the stages that are finished; return its evaluation."""
+
+    def without_notes(stage: str, done: int, total: int, note: str = "") -> None:
+        progress(stage, done, total)
+
     folders = Folders.of_recipe(recipe)
-    train_stage(recipe, lambda stage, done, total, note="": progress(stage, done, total))
+    train_stage(recipe, without_notes)
     if not folders.evaluation.is_file():
         evaluate_stage(recipe, progress)
     return Evaluation.read(folders.evaluation)
