@@ -4,7 +4,7 @@ Here is the large-scale run behind `dph methods`: a 1B model on a GPU, or a tiny
 stages are stored, and a repeated call resumes from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -12,7 +12,7 @@ from typing import Any
 
 from dph_theory.support.errors import RefusedError, argument_error, choice
 from dph_theory.support.files import write_json
-from dph_theory.support.progress import Progress, silent
+from dph_theory.support.progress import silent
 from dph_theory.support.record import record
 from dph_theory.support.table import Table
 
@@ -58,7 +58,7 @@ def compare_methods(
     *,
     methods: Sequence[str] = COMPARED,
     seeds: int = 1,
-    progress: Progress = silent,
+    progress: Callable[..., None] = silent,
 ) -> dict[str, Any]:
     """Pre-sample, evaluate the base, then train and evaluate each method at each seed.
 
@@ -67,7 +67,7 @@ def compare_methods(
         overrides: KEY=VALUE changes to the recipe, applied to every method.
         methods: Names of methods as recipes spell them, and "Dr. GRPO".
         seeds: Number of seeds of each method, counted from 0.
-        progress: Called with (stage, done, total) during each stage.
+        progress: Called with (stage, done, total) during each stage, in training also with a note.
 
     Returns:
         The record, as written to `methods.json` in the recipe's output folder.

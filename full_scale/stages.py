@@ -112,17 +112,11 @@ def evaluate_stage(
     return finished
 
 
-def run_stages(recipe: Recipe, progress: Progress = silent) -> Evaluation:
-    """Train a recipe's run and evaluate it, without the stages that are finished; return its evaluation."""
-
-    def without_notes(stage: str, done: int, total: int, note: str = "") -> None:
-        progress(stage, done, total)
-
-    folders = Folders.of_recipe(recipe)
-    train_stage(recipe, without_notes)
-    if not folders.evaluation.is_file():
-        evaluate_stage(recipe, progress)
-    return Evaluation.read(folders.evaluation)
+def run_stages(recipe: Recipe, progress: Callable[..., None] = silent) -> Evaluation:
+    """Train a recipe's run and evaluate it unless that is done; return its evaluation."""
+    train_stage(recipe, progress)
+    evaluation = Folders.of_recipe(recipe).evaluation
+    return Evaluation.read(evaluation) if evaluation.is_file() else evaluate_stage(recipe, progress)
 
 
 def transfer_stage(
