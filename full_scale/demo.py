@@ -16,7 +16,7 @@ from dph_theory.support.table import Table
 from .evaluation.evaluated_run import EvaluatedSet, Evaluation
 from .recipe.folders import Folders
 from .recipe.schema import Recipe, load_recipe
-from .stages import evaluate_stage, presample_stage, train_stage
+from .stages import evaluate_stage, presample_stage, run_stages
 from .storage.locks import locked
 from .tasks.tiny_sql.model import Architecture
 from .tasks.tiny_sql.task import Size, build
@@ -165,10 +165,7 @@ def _cell(value: Column | None) -> str:
 
 def _run(job: Job) -> None:
     """Train and evaluate one run in its own process."""
-    recipe = job.recipe()
-    train_stage(recipe, silent)
-    if not Folders.of_recipe(recipe).evaluation.is_file():
-        evaluate_stage(recipe, silent)
+    run_stages(job.recipe())
 
 
 def _named(words: str, progress: Progress) -> Progress:

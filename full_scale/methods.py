@@ -4,7 +4,7 @@ Here is the large-scale run behind `dph methods`: a 1B model on a GPU, or a tiny
 stages are stored, and a repeated call resumes from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -12,15 +12,14 @@ from typing import Any
 
 from dph_theory.support.errors import RefusedError, argument_error, choice
 from dph_theory.support.files import write_json
-from dph_theory.support.progress import Progress, silent
+from dph_theory.support.progress import silent
 from dph_theory.support.record import record
 from dph_theory.support.table import Table
 
 from .evaluation.evaluated_run import Evaluation
-from .recipe.folders import Folders
 from .recipe.methods import METHODS
 from .recipe.schema import Recipe, load_recipe
-from .stages import evaluate_stage, presample_stage, train_stage
+from .stages import evaluate_stage, presample_stage, run_stages
 
 COMPARED = ("GRPO", "Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL")
 """Methods trained by default. Dr. GRPO is GRPO with an undivided advantage."""
@@ -59,7 +58,7 @@ def compare_methods(
     *,
     methods: Sequence[str] = COMPARED,
     seeds: int = 1,
-    progress: Progress = silent,
+    progress: Callable[..., None] = silent,
 ) -> dict[str, Any]:
     """Pre-sample, evaluate the base, then train and evaluate each method at each seed.
 
@@ -68,7 +67,7 @@ def compare_methods(
         overrides: KEY=VALUE changes to the recipe, applied to every method.
         methods: Names of methods as recipes spell them, and "Dr. GRPO".
         seeds: Number of seeds of each method, counted from 0.
-        progress: Called with (stage, done, total) during each stage.
+        progress: Called with (stage, done, total) during each stage, in training also with a note.
 
     Returns:
         The record, as written to `methods.json` in the recipe's output folder.
@@ -80,20 +79,11 @@ def compare_methods(
     runs = [MethodRun.at_seed(config, overrides, method, seed) for seed in range(seeds) for method in methods]
     first = runs[0].recipe
     presample_stage(first, progress)
-    evaluate_stage(first, progress, base_only=True)
+    base = evaluate_stage(first, progress, base_only=True)
     evaluated: dict[str, list[Evaluation]] = {}
-    base = Evaluation.read(Folders.of_recipe(first).base().evaluation)
-
-    def without_notes(stage: str, done: int, total: int, note: str = "") -> None:
-        progress(stage, done, total)
-
     for number, run in enumerate(runs):
         progress("runs", number, len(runs))
-        folders = Folders.of_recipe(run.recipe)
-        train_stage(run.recipe, without_notes)
-        if not folders.evaluation.is_file():
-            evaluate_stage(run.recipe, progress)
-        evaluated.setdefault(run.method, []).append(Evaluation.read(folders.evaluation))
+        evaluated.setdefault(run.method, []).append(run_stages(run.recipe, progress))
         _write(Path(first.output), first, base, evaluated)
     progress("runs", len(runs), len(runs))
     return _write(Path(first.output), first, base, evaluated)

@@ -11,7 +11,7 @@ import transformers
 from accelerate import PartialState
 
 from dph_theory.support.errors import RefusedError, argument_error
-from dph_theory.support.progress import NotedProgress, Progress
+from dph_theory.support.progress import NotedProgress, Progress, silent
 from dph_theory.transfer import AnswerKernel
 
 from .evaluation.evaluate import evaluate
@@ -110,6 +110,13 @@ def evaluate_stage(
                 write_card(folders)
     _take_leave()
     return finished
+
+
+def run_stages(recipe: Recipe, progress: Callable[..., None] = silent) -> Evaluation:
+    """Train a recipe's run and evaluate it unless that is done; return its evaluation."""
+    train_stage(recipe, progress)
+    evaluation = Folders.of_recipe(recipe).evaluation
+    return Evaluation.read(evaluation) if evaluation.is_file() else evaluate_stage(recipe, progress)
 
 
 def transfer_stage(

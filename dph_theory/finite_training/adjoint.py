@@ -8,7 +8,6 @@ is driven by E g^2 = g^2 + diag C. No constant is fitted.
 
 import math
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -124,15 +123,11 @@ def spread_over_seeds(
 
 
 class SpreadAlong(NamedTuple):
-    """Stds of several measures over seeds, the number of steps and the log-probabilities at the end.
-
-    `other_deviations`: stds under other noise, by the name of the noise and of the measure.
-    """
+    """Stds of several measures over seeds, the number of steps and the log-probabilities at the end."""
 
     deviations: Mapping[str, float]
     steps: int
     log_probs: Tensor
-    other_deviations: Mapping[str, Mapping[str, float]]
 
 
 def spread_along(
@@ -142,12 +137,10 @@ def spread_along(
     *,
     until: Measure | None = None,
     checkpoint: int = 32,
-    other_updates: Mapping[str, Update] | None = None,
 ) -> SpreadAlong:
     """`spread_over_seeds` for several measures of one training, by name; without measures only the run's end.
 
-    `other_updates` have the same expectation and other noise, for example other baselines, by name: all share
-    one expected-gradient run and its adjoint. Source: ours, entries `sampling_noise`.
+    Source: ours, entries `sampling_noise`.
     """
     checkpoints: dict[int, State] = {}
     last: list[State] = []
@@ -160,9 +153,8 @@ def spread_along(
         taken += 1
     if not taken:
         raise argument_error("until", until, "below 0 at the start")
-    updates = {"": run.update, **(other_updates or {})}
     adjoints: dict[str, State] = {}
-    variances = dict.fromkeys(product(updates, measures), 0.0)
+    variances = dict.fromkeys(measures, 0.0)
     for name, measure in measures.items():
         passing = measure if until is None else _at_passing(measure, until, run, last[0], state)
         value, backward = vjp(lambda theta, at_end=passing: at_end(run.log_probs(theta)), state[0])[:2]
@@ -176,15 +168,9 @@ def spread_along(
             for name in measures:
                 at = states[step - begun]
                 adjoints[name], log_p, along = run.back(at, adjoints[name], step)
-                for noise, update in updates.items():
-                    variances[noise, name] += run.noise(update(log_p, step), along)
-    end = run.log_probs(state[0]).detach()
-    other_deviations = {noise: _deviations(variances, noise) for noise in other_updates or {}}
-    return SpreadAlong(_deviations(variances, ""), taken, end, other_deviations)
-
-
-def _deviations(variances: Mapping[tuple[str, str], float], noise: str) -> dict[str, float]:
-    return {name: math.sqrt(max(v, 0.0)) for (kind, name), v in variances.items() if kind == noise}
+                variances[name] += run.noise(run.update(log_p, step), along)
+    deviations = {name: math.sqrt(max(variance, 0.0)) for name, variance in variances.items()}
+    return SpreadAlong(deviations, taken, run.log_probs(state[0]).detach())
 
 
 def _at_passing(

@@ -1,4 +1,4 @@
-"""With a penalty training retains what the base solves; without one about a third is lost.
+"""With a penalty training retains what the base solves; DAPO, without one, loses about a third.
 
 Left: the share of the prompts solved by the base that are still solved after training. Right: the share of
 the others that are newly solved. A prompt counts as solved if Pass@16, exact by enumeration, is at least 0.9.

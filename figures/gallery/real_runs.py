@@ -1,4 +1,4 @@
-"""Without a KL a run is left with one strategy on all prompts, and which one it is differs by seed.
+"""Without a KL a run retains one strategy on all prompts, and which one it is differs by seed.
 
 Public runs of others (wheel remax-rl): three models on five domains, without a KL. Left: the remaining
 strategy of each run of Qwen2.5-0.5B on each prompt of pantry, with a shade and a letter per strategy, white

@@ -18,7 +18,7 @@ from ..tasks.verifiers import texts
 
 TEXTS = f"{texts.__name__}:"
 VERIFIERS = {"math": "maths", "sql": "sql", "exact": f"{TEXTS}exact", "regex": f"{TEXTS}regex"}
-"""By what a user calls them, the verifiers that are here, as a task's options name them."""
+"""Names of the built-in verifiers for users, and the names by which a task's options select them."""
 
 
 def verifier_name(verifier: str) -> str:

@@ -14,7 +14,7 @@ from .metric import Metric
 from .sketch import Sketch
 
 NUMBERS = 2**22
-"""Of a gradient whose matrices are folded: what is off by it is then no more than by the sketch."""
+"""Numbers of a gradient whose matrices are folded: folding then adds no larger error than the sketch does."""
 _LEAST_SIDE = 16
 _IN_MEMORY = 2**28
 """So many numbers of gradients at most are in memory at once."""
@@ -68,9 +68,10 @@ class _Call:
 class Gradients:
     """Sketches of the gradients of a model's log-probabilities in the weights that are trained.
 
-    The gradient of a matrix is a sum over tokens of what came back times what went in. Both are folded to
-    short vectors before they meet, the more the less the matrix counts; so a gradient costs a backward pass
-    through the activations, which the answers of one pass share, and no pass over the weights.
+    The gradient of a matrix is a sum over tokens of the returned gradient times the layer's input. Both
+    factors are folded to short vectors before they are multiplied, shorter ones for matrices that matter
+    little. A gradient therefore costs a backward pass through the activations, which the answers of one pass
+    share, and no pass over the weights.
 
     Parameters: model; sketch, of what is folded; numbers, so many of a gradient at most before the sketch;
     sizes, the length to which the sides of each matrix are folded, as `sizes` of an earlier one; without it
@@ -152,7 +153,7 @@ class Gradients:
         return torch.stack([self.sketch([row]) for row in flat])
 
     def _folded(self, call: _Call, back: Tensor) -> Tensor:
-        """Of `back`, (answers, tokens, outputs), the folded gradients of the call's matrix."""
+        """Fold the gradients of the call's matrix, given `back` of shape (answers, tokens, outputs)."""
         left, right = self._folds[call.weight]
         entered, back = self._sides(call, back)
         if call.looked_up:
@@ -161,7 +162,7 @@ class Gradients:
         return torch.einsum("atj,tk->ajk", left(back), right(entered))
 
     def _sides(self, call: _Call, back: Tensor) -> tuple[Tensor, Tensor]:
-        """What entered a layer and what came back, in the metric; of a lookup the factors of its rows."""
+        """A layer's input and its returned gradient in the metric; for a lookup, the factors of its rows."""
         factors = [factor.to(back.device) for factor in self.metric.factors.get(call.weight, ())]
         if call.looked_up:
             ids = call.entered.flatten()

@@ -1,4 +1,4 @@
-"""The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, kept as one file."""
+"""The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, stored as a file."""
 
 import math
 import os
@@ -54,7 +54,7 @@ _COMPARED_RATES = 16
 _SLOW, _DENSE = 2**11, 2**13
 """From so many answers on eigenvalues take minutes; up to so many a kernel has as many numbers for each."""
 _ROWS = 256
-"""Of inner products, so many at once."""
+"""Number of inner products that are computed at once."""
 _LARGEST, _SMALLEST = 2**30, 2**10
 """So many numbers at most has a kernel of more answers in all, and so many at least of each."""
 Say: TypeAlias = Callable[[Sequence[str]], None]
@@ -80,7 +80,7 @@ def measure_listed(
     it has one; prompts; path, where the kernel is written; wrong, how many incorrect answers of a prompt get
     a gradient of their own, all others one together; trained, the sets whose prompts are to be; metric,
     one of METRICS: of Adam's steps, or the plain one of gradient descent; say gets the size before any
-    gradient is taken. What is measured is kept beside `path` until it is whole. Raises ValueError for a half
+    gradient is taken. Measurements are stored beside `path` until all are done. Raises ValueError for a half
     measured kernel of other prompts, and for one that is too large for disk or memory.
     Source: ours, theory N.
     """
@@ -138,8 +138,8 @@ def measure_sampled(
 
     `own`: so many of a prompt's answers that were drawn more than once get a gradient of their own; the
     others one by correctness, whose square is the product of the gradients of two halves. Prompts without a
-    correct answer among `samples`, or without an incorrect one, are kept, with their rates as they are. Else
-    as `measure_listed`; the task's training prompts are trained, its evaluation sets held out by name.
+    correct answer among `samples`, or without an incorrect one, stay with their measured rates. Else as
+    `measure_listed`; the task's training prompts are trained, its evaluation sets held out by name.
     """
     loaded = load(recipe.model, stop=recipe.sampling.stop)
     sets = {TRAIN: task.train, **task.evaluation}
@@ -252,7 +252,7 @@ class _Work:
     def _measured(
         self, prompt: Tokens, atoms: Sequence[Atom]
     ) -> Iterator[tuple[Atom, torch.Tensor, float, float]]:
-        """Of each atom the sketch of its mean gradient, its square (by halves if it can be), and a log p."""
+        """Each atom with the sketch of its mean gradient, its square (by halves if possible), and a log p."""
         sketches: list[tuple[torch.Tensor, float]] = []
         with self.gradients.watching():
             for scores in log_probs(

@@ -26,7 +26,7 @@ METRICS = (ADAM, EUCLIDEAN)
 _EPSILON = 1e-8
 """Adam's, as torch and Transformers have it by default."""
 _LEAST, _REST = 1e-30, 1e-6
-"""Of a sum of squares; and of the share of all other answers, as less is rounding of float32."""
+"""Smallest sum of squares; smallest share of all other answers, below which float32 rounds."""
 GROUP = 16
 """Answers of a group."""
 

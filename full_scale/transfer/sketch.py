@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 SIZE = 2**17
-"""Of a sketch: an inner product of two gradients is then off by at most |x||y|/360 (a standard deviation)."""
+"""Length of a sketch: the error of an inner product of two gradients has a std of at most |x||y|/360."""
 
 
 class Sketch:

@@ -9,16 +9,13 @@ see the study `sql`. First runs of another loop on the same prompts suggested th
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
-from dph_theory.support.settings_text import settings_text
-from dph_theory.support.table import Table
 
-from ..claims import ABOVE, BELOW, NEAR, Claim, over_seeds
+from ..claims import ABOVE, BELOW, NEAR, Claim
 from .anchors import DIGITS
 from .claims import Course, Value
 from .runs import HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
@@ -51,24 +48,9 @@ def declared() -> list[OpenRun]:
 
 def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
     """Pass@k of held-out prompts when trained Pass@1 is `first`; KeyError if that is not reached."""
-    return _where(outcome, first, outcome.run.tasks[0] + HELD_OUT, k)
-
-
-def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
-    """Pass@k of trained prompts at that point."""
-    return _where(outcome, first, outcome.run.tasks[0], k)
-
-
-def _where(outcome: FinishedOpenRun, first: float, task: str, k: int) -> float:
     before, after, share = bracket(outcome, first)
-    low, high = (pass_at(point.tasks, [task], k) for point in (before, after))
+    low, high = (pass_at(point.tasks, [outcome.run.tasks[0] + HELD_OUT], k) for point in (before, after))
     return low + share * (high - low)
-
-
-def steps_until(outcome: FinishedOpenRun) -> float:
-    """Steps of a run to the trained Pass@1 at which it is compared; errors as in `held_out`."""
-    before, after, share = bracket(outcome)
-    return before.step + share * (after.step - before.step)
 
 
 def bracket(outcome: FinishedOpenRun, first: float = MIDDLE) -> tuple[CoursePoint, CoursePoint, float]:
@@ -157,20 +139,3 @@ def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
             row[name] = np.round(curves, 5).tolist()
         rows.append(row)
     return rows
-
-
-def table(outcomes: Outcomes) -> Table:
-    """Each setting at a trained Pass@1 of MIDDLE: steps, Pass@k of trained and of held-out prompts."""
-    by_setting: dict[OpenRun, dict[int, FinishedOpenRun]] = {}
-    for outcome in of_experiment("advantages", outcomes):
-        by_setting.setdefault(outcome.run.setting, {})[outcome.run.seed or 0] = outcome
-    rows = []
-    for run, by_seed in by_setting.items():
-        columns = [over_seeds(trained, by_seed, k) for k in KS[1:]]
-        columns += [over_seeds(held_out, by_seed, k) for k in KS]
-        if columns[0]:
-            cells = (f"{fmean(column):.3f}" for column in columns)
-            steps = fmean(over_seeds(steps_until, by_seed))
-            rows.append((settings_text(vars(run)), str(len(columns[0])), f"{steps:.0f}", *cells))
-    heads = ["steps", *(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
-    return Table.from_rows(("setting", "seeds", *heads), rows)

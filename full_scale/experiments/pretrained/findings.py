@@ -42,8 +42,8 @@ def report(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> S
     comparisons = transfer.comparisons(outcomes, forecasts, of_adam)
     verdicts = judged(CLAIMS, outcomes, {name: forecast.anchors for name, forecast in forecasts.items()})
     tables = (
-        *(stationary.table(outcomes), methods.table(outcomes), transfer.table(comparisons)),
-        *(advantages.table(outcomes), words.table(outcomes), claim_table(CLAIMS, verdicts)),
+        *(stationary.table(outcomes), transfer.table(comparisons), words.table(outcomes)),
+        claim_table(CLAIMS, verdicts),
     )
     numbers = partial(_numbers, store, outcomes, options.model, comparisons, verdicts)
     return StudyReport([table for table in tables if table.rows], sentences(outcomes, verdicts), numbers)

@@ -6,19 +6,16 @@ points of the curves that no claim needs have one seed.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from dph_theory.support.table import Table
-
 from ..claims import ABOVE, BELOW, NEAR, Claim
 from .claims import Ends, Value, middle_heights
-from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Outcomes, Policy, of_experiment, pass_at
+from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Policy, pass_at
 
 SEEDS = 5
 COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = {
@@ -131,21 +128,3 @@ CLAIMS = (
           "what was never trained retains its pass rate within .03 without a KL", "it moves further",
           _difference(_never_trained, FREE), (-0.03, 0.03)),
 )  # fmt: skip  # Claims about methods, each over the seeds.
-
-
-def table(outcomes: Outcomes) -> Table:
-    """One row per setting and the base: means over seeds of held-out Pass@k."""
-    groups: dict[OpenRun, list[Policy]] = {}
-    runs = of_experiment("methods", outcomes)
-    for outcome in runs:
-        groups.setdefault(outcome.run.setting, []).append(outcome.course[-1].tasks)
-    rows: list[tuple[str | float, ...]] = []
-    if runs:
-        rows.append(("base", "none", 0.0, 1, *_means([runs[0].course[0].tasks])))
-    for run, ends in groups.items():
-        rows.append((run.method, run.kl, run.coefficient, len(ends), *_means(ends)))
-    return Table.from_rows(("method", "KL", "coefficient", "seeds", "Pass@1 held out", "@16", "@256"), rows)
-
-
-def _means(ends: Sequence[Policy]) -> list[float]:
-    return [round(fmean(pass_at(end, [UNTRAINED], k) for end in ends), 3) for k in (1, 16, 256)]

@@ -11,14 +11,7 @@ from dph_theory.support.table import Table
 
 from ..enumerable_tasks.exact import ExactMeasures
 from .experiments import experiments
-from .finished_runs import (
-    CAUSES,
-    ExpectedGradientRun,
-    FinishedRun,
-    expected_gradient_in,
-    standardised_departures,
-    why_missed,
-)
+from .finished_runs import CAUSES, ExpectedGradientRun, FinishedRun, expected_gradient_in, why_missed
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 
 ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
@@ -84,10 +77,7 @@ def tally_table(rows: Sequence[Tally]) -> Table:
 def findings(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> list[str]:
     """Sentences: matching runs of each experiment that is meant to converge, and causes of the misses."""
     rows = tallies([outcome.run for outcome in outcomes], outcomes, expected_gradient)
-    return [
-        *(_of_tally(tally) for tally in rows if tally.judged),
-        *_near_expected_gradient(outcomes, expected_gradient),
-    ]
+    return [_of_tally(tally) for tally in rows if tally.judged]
 
 
 def _of_tally(tally: Tally) -> str:
@@ -98,33 +88,6 @@ def _of_tally(tally: Tally) -> str:
         f"{tally.experiment}: {tally.matched} of {tally.judged} runs converged to their stationary policy"
         f"{missed}; by the nearest policy and the pass rate alone {tally.matched_but_for_answers}."
     )
-
-
-def _near_expected_gradient(
-    outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
-) -> list[str]:
-    """Sentences: runs within the predicted noise, in experiments without a stationary policy."""
-    departures: dict[str, dict[str, list[float]]] = {}
-    for outcome in outcomes:
-        expected = expected_gradient_in(expected_gradient, outcome.run)
-        if outcome.prediction is not None or expected is None:
-            continue
-        for measure, departure in standardised_departures(outcome, expected).items():
-            by_measure = departures.setdefault(outcome.run.experiment, {})
-            by_measure.setdefault(measure, []).append(departure)
-    words = {"pass_rate": "pass rate", "favourite_odds": "log odds of correct answers"}
-    sentences = []
-    for name, by_measure in departures.items():
-        counts = [
-            f"{sum(abs(departure) <= 2 for departure in by_measure[measure])} of {len(by_measure[measure])}"
-            f" in the {measured}"
-            for measure, measured in words.items()
-            if measure in by_measure
-        ]
-        sentences.append(
-            f"{name}: within two predicted std of the expected-gradient run {', '.join(counts)}."
-        )
-    return sentences
 
 
 PREDICTED_MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {
