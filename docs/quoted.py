@@ -1,6 +1,6 @@
 """The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +123,22 @@ def _fall(records: Records) -> dict[str, Any]:
             for name, claim in claims.items()
             if claim["theory"] in ("retention", "strategies") and not name.startswith("words")
         ],
+        "of_words": [claim for name, claim in claims.items() if name.startswith("words")],
+        "words": _words(records.results("pretrained")["words"]),
         "guess": [float(exact_pass_at_k(0.1, k)) for k in (1, 256)],
     }
+
+
+def _words(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Trained Pass@1 and @8, held-out Pass@1 and @8 of hidden words: the base, and each method's end."""
+
+    def row(chosen: Sequence[Mapping[str, Any]], point: int) -> list[float]:
+        rates = [[run[name][point][i] for name in ("trained", "held_out") for i in (0, 1)] for run in chosen]
+        return np.mean(rates, axis=0).tolist()
+
+    methods = dict.fromkeys(run["method"] for run in runs)
+    ends = {name: row([run for run in runs if run["method"] == name], -1) for name in methods}
+    return {"base": row(runs, 0), **ends}
 
 
 STYLES = ("count_star", "count_column", "count_distinct", "subquery", "sum_case")
