@@ -488,7 +488,7 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
     theirs = passk_inference.compare(pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
     comparison = compare(base, run)
     curves = comparison.curves
-    again, mixed = comparison.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
+    again, mixed = comparison.solved, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
     return {
         "prompts": len(pairs),
         "answers": int(pairs.fewest_answers),
@@ -507,7 +507,7 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
         "lost": again.lost,
         "solved": again.solved_by_base,
         "by_chance": again.solved_by_base * (1 - (again.retained_unchanged or 0)),
-        "fits": comparison.best is not None and not comparison.best.rejected,
+        "fits": comparison.gain.beta is not None,
         "mixed": [float(((pairs.base_c > 0) & (pairs.base_c < pairs.base_n)).mean()), float(mixed.mean())],
     }
 

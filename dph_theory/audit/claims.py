@@ -113,7 +113,7 @@ def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
 
     def short(limit: Limit, side: float) -> bool:
         end, claimed = (side * (extent.high if side > 0 else extent.low) for extent in (limit, claim))
-        return not limit.any_length or claimed - end > TOLERANCE * max(1.0, abs(claimed))
+        return limit.level != "token" or claimed - end > TOLERANCE * max(1.0, abs(claimed))
 
     return [
         f"{words}: exact only while {limit.words} ({limit.example})"

@@ -104,14 +104,17 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         return None
     longer = replace(search, length=3)
     inner = [0.98 * x for x in ends.values() if math.isfinite(x) and search.length > 1]
-    # A bound on every token's ratio holds at any length if answers of three tokens have it too.
-    every = all(
-        longer.holds(_moved(to, x, 3, search.reach, right=right))
-        for x, right in product(inner, (True, False) if weighed else (True,))
-    )
-    example = example if every else example.replace("'s token is", " of two tokens is")
+
+    def holds_longer(factor: float) -> bool:
+        tried = product(inner, (True, False) if weighed else (True,))
+        return all(longer.holds(_moved(to, factor * x, 3, search.reach, right=right)) for x, right in tried)
+
+    # In answers of two tokens all ratios move alike: three tokens show if it is their sum that counts.
+    level = "token" if holds_longer(1.0) else "sum" if holds_longer(2 / 3) else ""
+    times = 2.0 if level == "sum" else 1.0
+    example = example if level == "token" else example.replace("'s token is", " of two tokens is")
     what = f"log(pi/{to.removeprefix('log_')})"
-    return Limit(what, ends[-1], ends[1], example, place, every)
+    return Limit(what, times * ends[-1], times * ends[1], example, place, level)
 
 
 def _sizes(search: _DomainSearch) -> Limit | None:

@@ -178,7 +178,8 @@ class Limit:
         what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0).
         low, high: Ends of the range.
         example, place: Error of the match at a token beyond, and the log-probabilities there.
-        any_length: True if the bound holds in longer answers too; False if in answers of two tokens only.
+        level: "token" or "sum" if the bound is on every token's ratio, or on their sum, in answers of any
+            length; empty if it holds in answers of two tokens only.
     """
 
     what: str
@@ -186,7 +187,7 @@ class Limit:
     high: float
     example: str
     place: str = ""
-    any_length: bool = True
+    level: str = "token"
 
     @property
     def words(self) -> str:
@@ -194,11 +195,16 @@ class Limit:
         low, high = self.low, self.high
         if low == high:
             return "every log ratio is zero"
-        what = f"{'every' if self.any_length else 'in answers of two tokens every'} {self.what}"
+        levels = {
+            "token": "every",
+            "sum": "the sum over an answer of the",
+            "": "in answers of two tokens every",
+        }
+        what = f"{levels[self.level]} {self.what}"
         if self.what == "|A|":
             what, low = "every advantage's size", low or -math.inf
         if self.what == "log(pi/old)":
-            what = what.replace("log(pi/old)", "ratio pi/old")
+            what = what.replace("log(pi/old)", "ratio pi/old").replace("sum", "product")
             low, high = math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
             return f"{what} is at most {high:.3g}"
