@@ -82,7 +82,7 @@ DIRACS = theorem(
 def given_graph(first: Values, later: Values, graph: Values) -> tuple[Values, Values]:
     """The base's tables given a graph, from the masses of the words to come (backwards)."""
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
-    mass, rows = np.ones(first.shape), []
+    mass, rows = np.ones(first.shape), list[Values]()
     for position in reversed(range(later.shape[-3])):
         weighted = later[..., position, :, :] * ones[..., position, :, :] * mass[..., None, :]
         mass = weighted.sum(axis=-1)
