@@ -80,9 +80,10 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
 def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are stored") as (console, progress):
+        recipe = _recipe(config, overrides)
         from .stages import presample_stage
 
-        _say(console, presample_stage(_recipe(config, overrides), progress, partial(_say, console)).findings)
+        _say(console, presample_stage(recipe, progress, partial(_say, console)).findings)
 
 
 class _WithKeys(click.Command):
@@ -125,7 +126,7 @@ def train_command(
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is stored") as (console, progress):
-        recipe = _recipe(config, overrides)
+        recipe = _recipe(config, overrides, *(() if dry_run else ("presample",)))
         if dry_run:
             from .training.dry_run import GIB
             from .training.dry_run import dry_run as dry_run_of
@@ -152,9 +153,10 @@ def train_command(
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
     with _stage("finished sets and batches are stored") as (console, progress):
+        recipe = _recipe(config, overrides, "presample", *(() if base else ("train",)))
         from .stages import evaluate_stage
 
-        recipe, say = _recipe(config, overrides), partial(_say, console)
+        say = partial(_say, console)
         _say(console, evaluate_stage(recipe, progress, say, base_only=base).findings)
 
 
@@ -318,12 +320,23 @@ def list_experiments() -> None:
         _say(console, ["Next: dph experiment small-llama --only which_policy --seeds 1"])
 
 
-def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
+def _recipe(config: str, overrides: Sequence[str], *needs: str) -> "Recipe":
+    """Load a recipe; refuse before heavy packages load if it is wrong, or if a needed stage is unfinished."""
+    from dph_theory.support.checking import typed_arguments
+
+    from .recipe.folders import Folders
     from .recipe.schema import load_recipe
+    from .recipe.settings import KINDS
 
     recipe = load_recipe(config, overrides)
     if not recipe.name:
         raise click.UsageError(f"{config} has no name, which names the folder of the run: add name=NAME")
+    typed_arguments(KINDS, dict(recipe.train), "train.", owner="GRPOConfig")
+    Folders.of_recipe(recipe).require(*needs)
+    from .recipe.methods import setup  # Loads torch.
+
+    # A target pass rate needs measured rates, which the stage itself reads.
+    setup(replace(recipe.method, mu=None), train=recipe.train)
     return recipe
 
 
