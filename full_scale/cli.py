@@ -114,6 +114,16 @@ class _WithKeys(click.Command):
     type=click.FloatRange(min=0, min_open=True),
     help="GiB of a device: exit with code 1 if the training does not fit into it.",
 )
+@click.option(
+    "--tflops",
+    type=click.FloatRange(min=0, min_open=True),
+    default=100.0,
+    show_default=True,
+    help="Operations that a device sustains, in 10^12 per second, for the dry run's hours.",
+)
+@click.option(
+    "--price", type=click.FloatRange(min=0), help="Price of a device's hour, for the dry run's cost."
+)
 @_overrides
 def train_command(
     config: str,
@@ -122,6 +132,8 @@ def train_command(
     sharded: bool,
     launch: Path | None,
     device_memory: float | None,
+    tflops: float,
+    price: float | None,
     overrides: Sequence[str],
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
@@ -138,6 +150,7 @@ def train_command(
             )
             estimate = dry_run_of(recipe, start, device=(device_memory or 0) * GIB)
             _print_dry_run(console, estimate)
+            _say(console, _time_needed(estimate.petaflop, start.world_size, tflops, price))
             if estimate.too_large or estimate.missing:
                 sys.exit(NOT_YET)
             return
@@ -391,6 +404,19 @@ def _print_tables(console: Console, tables: Sequence[Table]) -> None:
     for table in tables:
         if table.rows:
             console.print(table.rich())
+
+
+def _time_needed(petaflop: float | None, devices: int, tflops: float, price: float | None) -> list[str]:
+    """Sentences on the hours, and the cost, of so many operations."""
+    if petaflop is None:
+        return ["hours: not known without the model's configuration and the number of prompts"]
+    hours = petaflop / (tflops / 1e3) / 3600
+    cost = "" if price is None else f", cost about {hours * price:,.2f} at {price:g} per device-hour"
+    return [
+        f"about {hours:.3g} device-hours at {tflops:g} TFLOP/s, {hours / devices:.3g} hours on {devices} "
+        f"device{'s' if devices > 1 else ''}{cost}, if every answer takes all its tokens. Sampling rarely "
+        "reaches that speed: --tflops takes what you measure."
+    ]
 
 
 def _print_dry_run(console: Console, estimate: "DryRun") -> None:

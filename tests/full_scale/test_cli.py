@@ -215,6 +215,19 @@ def test_dry_run_counts_the_processes_it_was_started_with(tmp_path):
         assert re.search(rf"rollouts per step\W+{rows}\b", found.output), (options, env)
 
 
+def test_dry_run_gives_hours_and_with_a_price_the_cost(tmp_path):
+    places = (f"output={tmp_path}", f"model.path={eight_billion(tmp_path / 'model')}", "train.max_steps=10")
+    found = invoke(cli.train_command, *DRY, "--tflops", "200", "--price", "3", "--world-size", "8", *places)
+    said = " ".join(found.output.split())
+    hours, apart, cost = re.search(
+        r"about (\S+) device-hours at 200 .* (\S+) hours on 8 .* (\S+) at 3 per", said
+    ).groups()
+    assert float(hours) == pytest.approx(8 * float(apart), rel=0.01)
+    assert float(cost.replace(",", "")) == pytest.approx(3 * float(hours), rel=0.01)
+    found = invoke(cli.train_command, *DRY, f"output={tmp_path}")
+    assert "hours: not known" in found.output
+
+
 def test_help_lists_the_keys_of_a_recipe():
     said = " ".join(invoke(cli.train_command, "--help").output.split())
     for words in (
