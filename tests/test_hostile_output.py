@@ -30,6 +30,7 @@ FILES = {
     "value.yaml": f"{RECIPE}train: {{beta: {ESCAPED}}}\n",
     "divergence.yaml": f"{RECIPE}method: {{name: DPH-F, divergence: {json.dumps(HOSTILE + ':F')}}}\n",
     "places.yaml": f"{RECIPE}output: {ESCAPED}\nmodel: {{path: {ESCAPED}}}\ntask: {{data: {ESCAPED}}}\n",
+    "deep.yaml": "[" * 5000,
     "raw.yaml": f"name: '{HOSTILE}\n",
     "name.toml": f'name = {ESCAPED}\n{PROBLEM}pattern = "("\n',
     "function.toml": f'name = "x"\n{PROBLEM}function = {json.dumps(f"f.py:{HOSTILE}")}\n',
