@@ -85,8 +85,8 @@ def run_jobs(
                     raise BrokenProcessPool("the process that workers are forked from was killed") from error
             # Results that are yielded are forgotten; the remaining ones were late.
             for future in as_completed([*futures]):
-                job, error = futures[future], future.exception() if on_death else None
-                result = on_death(job, error) if on_death and error else future.result()
+                job, failure = futures[future], future.exception() if on_death else None
+                result = on_death(job, failure) if on_death and failure else future.result()
                 del futures[future]
                 yield job, result
         except BrokenProcessPool as error:

@@ -60,9 +60,9 @@ class TrainingRecord:
                 allowed = f"{stored.get(key)!r}, with which {self.run} was trained"
                 raise argument_error(key, given.get(key), allowed)
 
-    def require_model(self, found: str, folder: Path) -> None:
-        """Raise RefusedError unless `found`, the hash of the model in the folder, is the trained model's."""
-        if found != self.trained_hash:
+    def require_model(self, present_hash: str, folder: Path) -> None:
+        """Raise RefusedError unless the model in the folder, which has this hash, is the trained one."""
+        if present_hash != self.trained_hash:
             raise RefusedError(
                 f"{folder} does not contain the model that {folder.with_name('training.json')} describes: "
                 "its weights or configuration changed after the training; restore them, or train again"
