@@ -3,6 +3,8 @@
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import click
@@ -144,15 +146,28 @@ class _Lazy(click.Group):
         # Complete the options of a group only: completing its commands would import them.
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        from dph_theory.support.errors import RefusedError
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        # Help and usage errors are printed here.
+        with self._in_words():
+            return super().make_context(info_name, args, parent, **extra)
 
+    def invoke(self, ctx: click.Context) -> Any:
         # Commands import heavy packages when they run, so a missing one may show only here.
-        try:
+        with self._in_words(ctx):
             try:
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
+
+    @contextmanager
+    def _in_words(self, ctx: click.Context | None = None) -> Iterator[None]:
+        """Turn what a user can act on into words and an exit code: the one place for all commands."""
+        try:
+            yield
+        except click.exceptions.Exit:
+            raise
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
@@ -161,7 +176,7 @@ class _Lazy(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(UNREAD) from None
         except ModuleNotFoundError as error:
-            if ctx.invoked_subcommand is None:
+            if ctx is None or ctx.invoked_subcommand is None:
                 raise
             raise self._missing(ctx.invoked_subcommand, error) from error
         except click.ClickException as error:
@@ -171,7 +186,11 @@ class _Lazy(click.Group):
             shown = "\n".join(map(printable, error.message.splitlines()))
             object.__setattr__(error, "message", shown)
             raise
-        except (OSError, RefusedError) as error:
+        except (OSError, RuntimeError) as error:
+            from dph_theory.support.errors import RefusedError
+
+            if not isinstance(error, OSError | RefusedError):
+                raise
             raise click.ClickException(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -220,8 +220,8 @@ def named(name: str) -> FDivergence:
     if colon:
         try:
             divergence = getattr(imported(module), attribute, None)
-        except ImportError as error:
-            allowed = f"module:OBJECT that can be imported ({error})"
+        except Exception as error:
+            allowed = f"module:OBJECT that can be imported ({type(error).__name__}: {error})"
             raise argument_error("divergence", name, allowed) from error
         if not isinstance(divergence, FDivergence):
             raise argument_error("divergence", name, "module:OBJECT, an FDivergence")

@@ -87,13 +87,19 @@ def figures_command(
             except ValueError as error:
                 failed[name] = str(error)
         if macros is not None:
-            write_text(macros, files.macros([name for name in figures if name not in failed], records))
+            _write_macros(macros, files.macros([name for name in figures if name not in failed], records))
     except KeyboardInterrupt:
         click.echo("interrupted: files written before are complete")
         sys.exit(terminal.INTERRUPTED)
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _write_macros(path: Path, text: str) -> None:
+    write_text(path, text)
+    if "newcommand" not in text:
+        click.echo(f"{path}: no macros, because none of these figures quotes a number", err=True)
 
 
 def _writable(folder: Path) -> Path:

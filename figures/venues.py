@@ -18,11 +18,12 @@ class Venue:
 SCREEN = Venue()
 VENUES: Mapping[str, Venue] = MappingProxyType(
     {
-        # Text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, jmlr2e.sty; on a page with
-        # one column, a column is the width of two figures side by side. STIX replaces Times.
+        # Widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, acl.sty, jmlr2e.sty; on a page
+        # with one column, a column is the width of two figures side by side. STIX replaces Times.
         "neurips": Venue(5.5, 2.7, "STIXGeneral", "stix"),
         "icml": Venue(6.75, 3.25, "STIXGeneral", "stix"),
         "iclr": Venue(5.5, 2.7, "STIXGeneral", "stix"),
+        "acl": Venue(6.3, 3.03, "STIXGeneral", "stix"),
         "jmlr": Venue(6.0, 2.95, "STIXGeneral", "cm"),
         # A slide of 160 x 90 mm minus 10 mm on either side.
         "beamer": Venue(5.5, 2.7, "DejaVu Sans", "dejavusans"),

@@ -80,9 +80,10 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
 def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are stored") as (console, progress):
+        recipe = _recipe(config, overrides)
         from .stages import presample_stage
 
-        _say(console, presample_stage(_recipe(config, overrides), progress, partial(_say, console)).findings)
+        _say(console, presample_stage(recipe, progress, partial(_say, console)).findings)
 
 
 class _WithKeys(click.Command):
@@ -113,6 +114,16 @@ class _WithKeys(click.Command):
     type=click.FloatRange(min=0, min_open=True),
     help="GiB of a device: exit with code 1 if the training does not fit into it.",
 )
+@click.option(
+    "--tflops",
+    type=click.FloatRange(min=0, min_open=True),
+    default=100.0,
+    show_default=True,
+    help="Operations that a device sustains, in 10^12 per second, for the dry run's hours.",
+)
+@click.option(
+    "--price", type=click.FloatRange(min=0), help="Price of a device's hour, for the dry run's cost."
+)
 @_overrides
 def train_command(
     config: str,
@@ -121,11 +132,13 @@ def train_command(
     sharded: bool,
     launch: Path | None,
     device_memory: float | None,
+    tflops: float,
+    price: float | None,
     overrides: Sequence[str],
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is stored") as (console, progress):
-        recipe = _recipe(config, overrides)
+        recipe = _recipe(config, overrides, *(() if dry_run else ("presample",)))
         if dry_run:
             from .training.dry_run import GIB
             from .training.dry_run import dry_run as dry_run_of
@@ -137,6 +150,7 @@ def train_command(
             )
             estimate = dry_run_of(recipe, start, device=(device_memory or 0) * GIB)
             _print_dry_run(console, estimate)
+            _say(console, _time_needed(estimate.petaflop, start.world_size, tflops, price))
             if estimate.too_large or estimate.missing:
                 sys.exit(NOT_YET)
             return
@@ -152,9 +166,10 @@ def train_command(
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
     with _stage("finished sets and batches are stored") as (console, progress):
+        recipe = _recipe(config, overrides, "presample", *(() if base else ("train",)))
         from .stages import evaluate_stage
 
-        recipe, say = _recipe(config, overrides), partial(_say, console)
+        say = partial(_say, console)
         _say(console, evaluate_stage(recipe, progress, say, base_only=base).findings)
 
 
@@ -318,12 +333,23 @@ def list_experiments() -> None:
         _say(console, ["Next: dph experiment small-llama --only which_policy --seeds 1"])
 
 
-def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
+def _recipe(config: str, overrides: Sequence[str], *needs: str) -> "Recipe":
+    """Load a recipe; refuse before heavy packages load if it is wrong, or if a needed stage is unfinished."""
+    from dph_theory.support.checking import typed_arguments
+
+    from .recipe.folders import Folders
     from .recipe.schema import load_recipe
+    from .recipe.settings import KINDS
 
     recipe = load_recipe(config, overrides)
     if not recipe.name:
         raise click.UsageError(f"{config} has no name, which names the folder of the run: add name=NAME")
+    typed_arguments(KINDS, dict(recipe.train), "train.", owner="GRPOConfig")
+    Folders.of_recipe(recipe).require(*needs)
+    from .recipe.methods import setup  # Loads torch.
+
+    # A target pass rate needs measured rates, which the stage itself reads.
+    setup(replace(recipe.method, mu=None), train=recipe.train)
     return recipe
 
 
@@ -378,6 +404,19 @@ def _print_tables(console: Console, tables: Sequence[Table]) -> None:
     for table in tables:
         if table.rows:
             console.print(table.rich())
+
+
+def _time_needed(petaflop: float | None, devices: int, tflops: float, price: float | None) -> list[str]:
+    """Sentences on the hours, and the cost, of so many operations."""
+    if petaflop is None:
+        return ["hours: not known without the model's configuration and the number of prompts"]
+    hours = petaflop / (tflops / 1e3) / 3600
+    cost = "" if price is None else f", cost about {hours * price:,.2f} at {price:g} per device-hour"
+    return [
+        f"about {hours:.3g} device-hours at {tflops:g} TFLOP/s, {hours / devices:.3g} hours on {devices} "
+        f"device{'s' if devices > 1 else ''}{cost}, if every answer takes all its tokens. Sampling rarely "
+        "reaches that speed: --tflops takes what you measure."
+    ]
 
 
 def _print_dry_run(console: Console, estimate: "DryRun") -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import transformers
 from accelerate import PartialState
 
-from dph_theory.support.errors import RefusedError, argument_error
+from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress, silent
 from dph_theory.transfer import AnswerKernel
 
@@ -98,11 +98,8 @@ def evaluate_stage(
                 if not base.evaluation.is_file():
                     evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
-            if training is not None and trained.hashes.model != training.trained_hash:
-                raise RefusedError(
-                    f"{folders.model} does not contain the model that {folders.training} describes: its "
-                    "weights or configuration changed after the training; restore them, or train again"
-                )
+            if training is not None:
+                training.require_model(trained.hashes.model, folders.model)
             finished = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:
                 from .training.card import write_card

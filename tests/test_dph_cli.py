@@ -185,6 +185,16 @@ def test_a_full_disk_is_an_error_in_words(words):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("words", ["--help", "audit --help", "train --help", "--version"])
+def test_output_that_cannot_be_written_is_an_error_in_words(words):
+    code = f"import dph_cli; dph_cli.main({words.split()})"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "Error: [Errno 28] No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_control_characters_of_arguments_do_not_reach_the_terminal():
     result = CliRunner().invoke(dph_cli.main, ["audit", "loss", "none\x9b\u202e.py:loss"])
     assert result.exit_code != 0

@@ -55,7 +55,12 @@ OPTIONS = {
         help="Problem of your own: alphabet, length, initial, transition, and a pattern or a function of the "
         "correct words.",
     ),
-    "methods": click.option("--methods", callback=_names, metavar="NAME,...", help="Methods. [default: all]"),
+    "methods": click.option(
+        "--methods",
+        callback=_names,
+        metavar="NAME,...",
+        help="Methods; DPH:MODULE:OBJECT is DPH with a divergence of your own. [default: all]",
+    ),
     "seeds": click.option("--seeds", type=click.IntRange(min=1), help="Number of seeds."),
 }
 """Options of an experiment: its run's `folder` and `problem`, and fields of its configuration."""

@@ -49,7 +49,7 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     try:
         pairs = [*_READERS.get(path.suffix, _script)(text)]
-    except (yaml.YAMLError, json.JSONDecodeError, KeyError) as error:
+    except (yaml.YAMLError, json.JSONDecodeError, KeyError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be parsed as {path.suffix[1:]} ({error})") from error
     if above:
         pairs = [(name, replace(one, where=f"{path.name}:{one.where}")) for name, one in pairs]

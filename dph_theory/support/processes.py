@@ -67,8 +67,9 @@ def run_jobs(
     _set_memory()
     # Nothing is ever sent: the workers end when `alive` is closed, here or by this process's death.
     watched, alive = get_context("spawn").Pipe(duplex=False)
+    size = min(workers or os.cpu_count() or 1, len(jobs))
     pool = ProcessPoolExecutor(
-        min(workers or os.cpu_count() or 1, len(jobs)),
+        size,
         # Spawned, because a fork may inherit locks and thread pools in an inconsistent state.
         mp_context=context or get_context("spawn"),
         initializer=_start_worker,
@@ -78,19 +79,21 @@ def run_jobs(
     with watched, alive:
         try:
             with _interrupts_held():
-                futures = {pool.submit(function, job): job for job in jobs}
+                try:
+                    futures = {pool.submit(function, job): job for job in jobs}
+                except EOFError as error:
+                    raise BrokenProcessPool("the process that workers are forked from was killed") from error
             # Results that are yielded are forgotten; the remaining ones were late.
             for future in as_completed([*futures]):
-                job, error = futures.pop(future), future.exception() if on_death else None
-                yield job, on_death(job, error) if on_death and error else future.result()
+                job, failure = futures[future], future.exception() if on_death else None
+                result = on_death(job, failure) if on_death and failure else future.result()
+                del futures[future]
+                yield job, result
         except BrokenProcessPool as error:
-            # The executor does not report which worker died: any running job may have been its job.
-            begun = [str(getattr(job, "id", job))[:80] for f, job in futures.items() if f.running()]
-            raise RefusedError(
-                f"a worker process was killed, perhaps for want of memory, at one of these jobs: "
-                f"{', '.join(begun) or 'the first ones'}; finished jobs are kept where the command stores "
-                "them, and the same command goes on from there"
-            ) from error
+            # The executor does not report which worker died. Jobs begin in their order, as many as there are
+            # workers: the first unfinished ones were running.
+            broken = [job for f, job in futures.items() if isinstance(f.exception(), BrokenProcessPool)]
+            raise _killed((broken or jobs)[:size]) from error
         except BaseException:
             if on_late is None:
                 alive.close()
@@ -100,6 +103,15 @@ def run_jobs(
             for future, job in futures.items():
                 if on_late and future.done() and not future.cancelled() and not future.exception():
                     on_late(job, future.result())
+
+
+def _killed(jobs: Sequence[Job]) -> RefusedError:
+    names = [str(getattr(job, "id", job))[:80] for job in jobs]
+    return RefusedError(
+        "a worker process was killed, perhaps for want of memory, at "
+        f"{'one of these jobs' if len(names) > 1 else 'this job'}: {', '.join(names)}; finished jobs are "
+        "kept where the command stores them, and the same command goes on from there"
+    )
 
 
 def in_order(

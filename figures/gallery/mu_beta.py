@@ -57,10 +57,15 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Distances of the random policies to the frontier."""
-    excess = numbers["excess"]
-    row = (excess.size, float(excess.min()), float(np.median(excess)))
-    return Table.from_rows(("random policies", "least excess KL", "median excess KL"), [row])
+    """Points of the curves, and the distances of the random policies to the frontier."""
+    curves = [(f"pass rate from {rate:g} by beta", BETAS, mu) for rate, mu in numbers["mu"].items()]
+    curves.append(("least KL by pass rate", *numbers["frontier"]))
+    rows = [(name, float(x), float(y)) for name, *points in curves for x, y in zip(*points, strict=True)]
+    excess, of_policies = numbers["excess"], f"excess KL of {POLICIES} random policies"
+    rows = [*rows[::20], (f"{of_policies}, least", None, float(excess.min()))]
+    return Table.from_rows(
+        ("curve", "x", "y"), [*rows, (f"{of_policies}, median", None, float(np.median(excess)))]
+    )
 
 
 def claim(numbers: dict[str, Any]) -> bool:

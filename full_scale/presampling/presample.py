@@ -19,7 +19,7 @@ from dph_theory.support.record import as_json
 
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel
-from ..recipe.folders import Folders
+from ..recipe.folders import JOURNAL, RECORD, Folders
 from ..recipe.schema import Recipe
 from ..sampling.answers import AnsweringModel, judged_answers, own_batches
 from ..storage.journal import SharedJournal
@@ -27,7 +27,7 @@ from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow, packed, scored, table_of, unpacked
-from .result import BUFFER, JOURNAL, RECORD, ROLLING, Presampling, identity_of
+from .result import BUFFER, ROLLING, Presampling, identity_of
 
 _LOG = logging.getLogger(__name__)
 Rows = Annotated[pyarrow.Table, PlainValidator(unpacked)]

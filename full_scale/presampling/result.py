@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from dph_theory.intervals import Rate
-from dph_theory.support.errors import RefusedError, argument_error
+from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.journal import difference_of
 from dph_theory.support.record import read_record, record
 
 from ..models.load import ModelHashes, declared_stop_tokens
+from ..recipe.folders import RECORD, require_presampling
 from ..recipe.schema import Recipe
 from ..storage.tensors import database_hashes, hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
@@ -23,7 +24,7 @@ from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
 PACKAGES = ("torch", "transformers")
-JOURNAL, RECORD, BUFFER = "rollouts.jsonl", "presample.json", "buffer"
+BUFFER = "buffer"
 
 
 def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, Any]:
@@ -105,11 +106,8 @@ class Presampling:
     @classmethod
     def load(cls, folder: Path) -> "Presampling":
         """Load the finished pre-sampling of a folder; RefusedError if it is missing or unfinished."""
-        path = folder / RECORD
-        if not path.is_file():
-            begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
-            raise RefusedError(f"no pre-sampling in {folder}: it {begun}; run dph presample --config ...")
-        results = read_record(path, KIND, "dph presample --config ...")["results"]
+        require_presampling(folder)
+        results = read_record(folder / RECORD, KIND, "dph presample --config ...")["results"]
         counts = {name: (entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
         own: dict[str, Any] = {name: results.pop(name) for name in _STORED}
         own |= {name: tuple(own[name]) for name in ("pef", "exp")}

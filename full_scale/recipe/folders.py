@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from dph_theory.support.errors import RefusedError
+
 from .schema import Recipe
+
+JOURNAL, RECORD = "rollouts.jsonl", "presample.json"
+"""Files of the pre-sampling: finished batches, and the record that marks the end."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +61,17 @@ class Folders:
     def evaluation(self) -> Path:
         """File of the evaluation record, which `dph validate` and the figures read."""
         return self.run_folder / "evaluation.json"
+
+    def require(self, *stages: str) -> None:
+        """Raise RefusedError for the first of these stages, `presample` or `train`, that is not finished."""
+        if "presample" in stages:
+            require_presampling(self.presample)
+        if "train" in stages and not self.training.is_file():
+            raise RefusedError(f"no training.json in {self.run_folder}: run dph train --config ...")
+
+
+def require_presampling(folder: Path) -> None:
+    """Raise RefusedError unless the folder has a finished pre-sampling."""
+    if not (folder / RECORD).is_file():
+        state = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
+        raise RefusedError(f"no pre-sampling in {folder}: it {state}; run dph presample --config ...")

@@ -33,7 +33,11 @@ def recipe_run(path: Path, overrides: Sequence[str] = ()) -> RecipeRun | None:
     Raises:
         ValueError: As `load_recipe`, and for a method whose coefficient follows from measured pass rates.
     """
-    values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # The reader of other trainers' files names the fault; several documents are none of a recipe's.
+        return None
     is_recipe = (
         isinstance(values, dict) and {"extends", "method", "task"} & set(values) and set(values) <= _KEYS
     )

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from dph_theory.support.checking import CHECKED, build
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 
 RECIPES = Path(__file__).parent / "recipes"
 Count = Annotated[int, Field(ge=1)]
@@ -235,12 +235,27 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     overriding: dict[str, Any] = {}
     for override in overrides:
         _override(overriding, override)
-    values = _of_method(_layers(_recipe_file(Path(path), None), ()), overriding)
+    layers = _layers(_recipe_file(Path(path), None), ())
+    changed = {name for file, layer in layers if file.parent != RECIPES for name in _method_changes(layer)}
+    values = _of_method([layer for _, layer in layers], overriding)
     for override in overrides:
         _override(values, override)
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
-    return build(Recipe, {**values, **empty}, "")
+    recipe = build(Recipe, {**values, **empty}, "")
+    if changed:
+        from .methods import METHODS  # Loads torch, which faults of single keys need not wait for.
+
+        for name in sorted(changed):
+            choice("methods key", name, METHODS)
+    return recipe
+
+
+def _method_changes(layer: Mapping[str, Any]) -> Mapping[str, Any]:
+    methods = layer.get("methods", {})
+    if not isinstance(methods, Mapping):
+        raise argument_error("methods", methods, "a mapping of methods to what changes for each")
+    return methods
 
 
 def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,15 +265,14 @@ def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) 
     ]
     names = [section["name"] for section in sections if "name" in section]
     name = names[-1] if names else MethodConfig().name
+    if not isinstance(name, str):
+        raise argument_error("method.name", name, "the name of a method")
     values: dict[str, Any] = {}
     for layer in layers:
-        methods = layer.pop("methods", {})
-        if not isinstance(methods, Mapping):
-            raise argument_error("methods", methods, "a mapping of methods to what changes for each")
-        own = methods.get(name) or {}
+        own = _method_changes(layer).get(name) or {}
         if not isinstance(own, Mapping):
             raise argument_error(f"methods.{name}", own, "a mapping of keys to values")
-        values = _merged(_merged(values, layer), own)
+        values = _merged(_merged(values, {key: layer[key] for key in layer if key != "methods"}), own)
     if isinstance(overriding.get("method"), Mapping) and "name" in overriding["method"]:
         values["name"] = f"{values['name']}-{str(name).lower()}"
     return values
@@ -366,8 +380,8 @@ def _recipe_file(path: Path, folder: Path | None) -> Path:
     raise argument_error("config", str(path), f"a YAML file, or one of the packaged recipes {recipe_names()}")
 
 
-def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
-    """Read a file after all files that it extends, the most distant first."""
+def _layers(path: Path, above: tuple[Path, ...]) -> list[tuple[Path, dict[str, Any]]]:
+    """Read a file after all files that it extends, the most distant first, each with its values."""
     if path in above:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:
@@ -381,7 +395,7 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
     if not isinstance(parent, str | None):
         raise argument_error("extends", parent, "the name of a recipe, or a YAML file")
     below = [] if parent is None else _layers(_recipe_file(Path(parent), path.parent), (*above, path))
-    return [*below, values]
+    return [*below, (path, values)]
 
 
 def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

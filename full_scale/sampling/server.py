@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from http.client import HTTPException
 from threading import Thread
-from time import monotonic
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -16,8 +16,8 @@ from ..models.generation import DRAWN, Completion, derived_seed, prompt_of
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Prompt, Task
 
-_SECONDS = 3600.0
-"""A reply that takes longer will not come."""
+_SECONDS, _BYTES = 3600.0, 2**30
+"""A reply that takes longer, or is larger, is no answer."""
 _SHOWN = 300
 """Characters of a server's complaint."""
 
@@ -86,17 +86,17 @@ class AnsweringServer:
         base = self.url.rstrip("/").removesuffix("/v1")
         headers = {"Content-Type": "application/json"}
         try:
-            request = Request(f"{base}/v1/{path}", json.dumps(fields).encode(), headers)
-            received = json.loads(_read(request))
-            choices = received.get("choices") if isinstance(received, dict) else None
-            if not isinstance(choices, list) or not choices:
-                raise ValueError(f"a reply without choices: {_shown(received)}")
-        except HTTPError as error:
-            with error:
-                reason = error.read().decode(errors="replace")[:_SHOWN]
-            raise self._refused(f"{error.code} {error.reason}: {reason}") from error
-        except (OSError, HTTPException, ValueError, RecursionError) as error:
+            body = _reply(Request(f"{base}/v1/{path}", json.dumps(fields).encode(), headers))
+        except (OSError, HTTPException, ValueError) as error:
             raise self._refused(f"{type(error).__name__}: {error}") from error
+        try:
+            received = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            shown = body[:_SHOWN].decode(errors="replace")
+            raise self._refused(f"a reply that is no JSON ({type(error).__name__}): {shown}") from error
+        choices = received.get("choices") if isinstance(received, dict) else None
+        if not isinstance(choices, list) or not choices:
+            raise self._refused(f"a reply without choices: {_shown(received)}")
         return list(choices)
 
     def _refused(self, reason: str) -> RefusedError:
@@ -104,15 +104,30 @@ class AnsweringServer:
         return RefusedError(f"server={self.url!r} gave no answers: {reason}; {note}")
 
 
-def _read(request: Request) -> bytes:
-    """The body of a reply; TimeoutError if it takes longer than _SECONDS as a whole."""
-    deadline, parts = monotonic() + _SECONDS, []
-    with urlopen(request, timeout=_SECONDS) as reply:
-        while part := reply.read1(1 << 16):
-            parts.append(part)
-            if monotonic() > deadline:
-                raise TimeoutError(f"a reply that took longer than {_SECONDS:g} s")
-    return b"".join(parts)
+def _reply(request: Request) -> bytes:
+    """The body of a reply; OSError if it is too long, or takes longer than _SECONDS from the first header."""
+    reply: Future[bytes] = Future()
+
+    def receive() -> None:
+        try:
+            with urlopen(request, timeout=_SECONDS) as response:
+                reply.set_result(response.read(_BYTES + 1))
+        except HTTPError as error:
+            with error:
+                words = error.read(_SHOWN).decode(errors="replace")
+            reply.set_exception(OSError(f"{error.code} {error.reason}: {words}"))
+        except BaseException as error:
+            reply.set_exception(error)
+
+    # A socket's own time limit begins anew with every byte, also of a header.
+    Thread(target=receive, daemon=True).start()
+    try:
+        body = reply.result(_SECONDS)
+    except TimeoutError as error:
+        raise TimeoutError(f"no whole reply in {_SECONDS:g} s") from error
+    if len(body) > _BYTES:
+        raise OSError(f"a reply of more than {_BYTES:,} bytes")
+    return body
 
 
 def _shown(value: Any) -> str:

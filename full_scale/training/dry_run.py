@@ -82,6 +82,7 @@ class DryRun:
     prompt_tokens: int | None  # Of the longest prompt to train on; None without data or tokenizer.
     steps: Steps
     missing: tuple[str, ...]
+    petaflop: float | None  # Operations of the training, if every answer takes all its tokens.
     too_large: str  # Why the training does not fit in the device; empty if it does, or without a device.
     warnings: tuple[str, ...]  # What would work, and be slow, or teach little.
 
@@ -129,8 +130,9 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     memory = {} if shape is None else _memory(shape, steps, given, recipe.model.dtype, launch, longest)
     few = few_prompts(steps.rollouts_per_step / given["num_generations"])
     warnings, too_large = (*left_out, *_slow(recipe, launch), *few), _too_large(memory, device)
+    operations = None if shape is None else _petaflop(shape, steps, given, longest)
     sizes = (shape, memory, longest, steps)
-    return DryRun(recipe.as_dict(), arguments, *sizes, tuple(missing), too_large, warnings)
+    return DryRun(recipe.as_dict(), arguments, *sizes, tuple(missing), operations, too_large, warnings)
 
 
 def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
@@ -179,19 +181,42 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
 def _memory(
     shape: Shape, steps: Steps, given: Mapping[str, Any], dtype: str, launch: Launch, prompt: int | None
 ) -> dict[str, int]:
-    """Memory of the training; a prompt of unknown length counts as half a completion long."""
-    completion = int(given["max_completion_length"])
-    length = min(completion + (completion // 2 if prompt is None else prompt), shape.context)
-    checkpoints = given["activation_checkpointing"]  # Another name of the setting.
-    compares = given["online"] != "none" or given["rehearsal_form"] == DEFINITION
     return training_memory(
         shape,
         width=4 if dtype == "float32" else 2,
         launch=launch,
-        compares=compares or bool(given["collapse_every"] or given["beta"]),
-        tokens=steps.rows(apart=given["two_backward"]) * length,
-        checkpointing=given["gradient_checkpointing"] if checkpoints is None else bool(checkpoints),
+        compares=_compares(given),
+        tokens=steps.rows(apart=given["two_backward"]) * _length(shape, given, prompt),
+        checkpointing=_checkpoints(given),
     )
+
+
+def _petaflop(shape: Shape, steps: Steps, given: Mapping[str, Any], prompt: int | None) -> float | None:
+    """Operations of the matrix products: 2 per weight and token forward, 2 backward, 2 for its gradient."""
+    if steps.steps is None or steps.rollouts is None:
+        return None
+    forward, length = 2 * shape.parameters, _length(shape, given, prompt)
+    trained = forward * (3 if _checkpoints(given) else 2) + 2 * shape.trainable
+    sampled = forward / given["num_iterations"]
+    rehearsed = steps.rehearsal_rows * steps.steps * trained
+    rollouts = steps.rollouts * (sampled + trained + (forward if _compares(given) else 0))
+    return float(length * (rollouts + rehearsed)) / 1e15
+
+
+def _length(shape: Shape, given: Mapping[str, Any], prompt: int | None) -> int:
+    """Tokens of the longest row; a prompt of unknown length counts as half a completion long."""
+    completion = int(given["max_completion_length"])
+    return min(completion + (completion // 2 if prompt is None else prompt), shape.context)
+
+
+def _compares(given: Mapping[str, Any]) -> bool:
+    compares = given["online"] != "none" or given["rehearsal_form"] == DEFINITION
+    return compares or bool(given["collapse_every"] or given["beta"])
+
+
+def _checkpoints(given: Mapping[str, Any]) -> bool:
+    checkpoints = given["activation_checkpointing"]  # Another name of the setting.
+    return bool(given["gradient_checkpointing"] if checkpoints is None else checkpoints)
 
 
 @lru_cache(maxsize=8)

@@ -56,7 +56,7 @@ def train(
     recipe's training.
     """
     folders = Folders.of_recipe(recipe)
-    earlier = _finished(folders, recipe)
+    earlier = _finished(folders, recipe, hashes)
     if earlier is not None:
         return earlier
     trainer = build_trainer(recipe, task, presampling, hashes)
@@ -197,7 +197,7 @@ def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
+def _finished(folders: Folders, recipe: Recipe, hashes: ModelHashes) -> TrainingRecord | None:
     """Record of this very training, or None if it is not finished or is to be extended."""
     if not folders.training.is_file():
         return None
@@ -208,6 +208,7 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
     lengthened = {**stored_recipe, "train": {**stored_recipe["train"], "max_steps": steps}}
     longer = steps > finished.steps and lengthened == given_recipe
     if stored_recipe == given_recipe and has_weights(folders.model):
+        finished.require_model(model_hash(folders.model, {recipe.model.path: hashes.model}), folders.model)
         return finished
     if stored_recipe == given_recipe or longer:
         if last_checkpoint(folders.checkpoints) is None:

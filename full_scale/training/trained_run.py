@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dph_theory.support.checking import build
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import flat, from_json, read_record, record
 
@@ -59,6 +59,14 @@ class TrainingRecord:
             if not free and stored.get(key) != given.get(key):
                 allowed = f"{stored.get(key)!r}, with which {self.run} was trained"
                 raise argument_error(key, given.get(key), allowed)
+
+    def require_model(self, present_hash: str, folder: Path) -> None:
+        """Raise RefusedError unless the model in the folder, which has this hash, is the trained one."""
+        if present_hash != self.trained_hash:
+            raise RefusedError(
+                f"{folder} does not contain the model that {folder.with_name('training.json')} describes: "
+                "its weights or configuration changed after the training; restore them, or train again"
+            )
 
     def write(self, path: Path) -> None:
         """Store the record atomically, with the versions of the libraries."""

@@ -306,11 +306,14 @@ class Validation:
         return record(KIND, seed=0, config=config, results=results, findings=findings, packages=packages)
 
     def tables(self) -> list[Table]:
-        """Tables of Pass@k, of the measurements on each set, and of the judged checks and predictions."""
+        """Tables of Pass@k, of the measurements on each set, and of the judged checks and predictions.
+
+        Details of the checks are in the record; the sentences have those of inconsistent ones.
+        """
         ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
         of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
         of_set = ("run", "set", "pass_rate", "base", "KL", "least KL", "excess KL")
-        of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
+        of_line = ("run", "set", "what", "measured", "theory says", "margin", "verdict")
         checks = "instrument checks: true for every policy; a violation is an error of the records"
         predicted = "predictions, which training may fail to meet"
         pass_at_k = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
@@ -355,7 +358,7 @@ def _cells(line: Line) -> tuple[str, ...]:
     predicted = f"{line.relation} {line.prediction:.3f}"
     margin = "-" if line.margin > WIDE * max(1.0, abs(line.prediction)) else f"{line.margin:.3f}"
     numbers = (f"{line.estimate:.3f}", predicted, margin)
-    return (line.run, line.set, line.name, line.theory, *numbers, str(line.verdict), line.detail)
+    return (line.run, line.set, line.name, *numbers, str(line.verdict))
 
 
 def _along_training(run: MeasuredRun) -> list[dict[str, float | None]]:

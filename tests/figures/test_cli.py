@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -66,6 +67,17 @@ def test_tables_are_printed_without_a_drawing(tmp_path):
     assert result.exit_code == 0
     assert "| which\\_policy | 154 | 54 | 3 |" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_macros_that_hold_nothing_say_so_and_a_table_has_the_curves(tmp_path):
+    places = ("--to", tmp_path, "--macros", tmp_path / "numbers.tex", "--format", "svg")
+    result = run(figures_command, "mu_beta", "--venue", "acl", *places)
+    assert result.exit_code == 0
+    assert "numbers.tex: no macros, because none of these figures quotes a number" in result.output
+    printed = run(figures_command, "mu_beta", "--tables", "-").output
+    rows = [line.split(" | ") for line in printed.splitlines() if line.startswith("| pass rate from 0.25")]
+    beta, rate = (float(cell.strip(" |")) for cell in rows[0][1:])
+    assert rate == pytest.approx(1 / (1 + 3 * np.exp(-1 / beta)), rel=1e-3)
 
 
 ARTICLE = r"""

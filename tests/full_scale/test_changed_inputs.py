@@ -162,8 +162,9 @@ def test_only_the_model_that_was_trained_is_evaluated_by_its_recipe(recipe):
     assert evaluate_stage(more, silent).model.hash == model_hash(folders.model)
     tiny_llama(folders.root / "other", hidden=16, scale=2.0, seed=3)
     (folders.root / "other" / "model.safetensors").rename(folders.model / "model.safetensors")
-    with pytest.raises(RefusedError, match=r"does not contain the model that .*training.json describes"):
-        evaluate_stage(more, silent)
+    for stage, again in ((evaluate_stage, more), (train_stage, recipe)):
+        with pytest.raises(RefusedError, match=r"does not contain the model that .*training.json describes"):
+            stage(again, silent)
 
 
 def test_hashes_cover_what_decides_a_models_numbers_and_its_prompts(recipe, tmp_path):

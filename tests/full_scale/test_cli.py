@@ -32,8 +32,17 @@ def invoke(command, *arguments, **options):
 
 
 @pytest.fixture
-def stage(monkeypatch):
-    """Puts something in place of a stage."""
+def stage(tmp_path, monkeypatch):
+    """Puts something in place of a stage, and empty records of the stages before it in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    for record in (
+        "presample/presample.json",
+        "tiny-sql-seed0/training.json",
+        "tiny-sql-seed3/training.json",
+    ):
+        path = tmp_path / "runs" / "tiny-sql" / record
+        path.parent.mkdir(parents=True)
+        path.touch()
 
     def put(name, value):
         monkeypatch.setattr(full_scale.stages, name, value)
@@ -74,6 +83,32 @@ def test_overrides_reach_the_stage_and_only_the_first_process_prints(stage):
     assert (seen[0].seed, seen[0].train["learning_rate"]) == (3, 1e-6)
     assert "it went [well]" in found.output
     assert invoke(cli.train_command, *TINY, env={"RANK": "1"}).output == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "says"),
+    [
+        ("train", (), "no pre-sampling in {}/presample: it has not been run"),
+        ("evaluate", (), "no pre-sampling in {}/presample: it has not been run"),
+        ("evaluate", ("--dry",), "no training.json in {}/tiny-sql-seed0: run dph train"),
+        ("presample", ("method.name=NOPE",), "method.name='NOPE' is not allowed: one of GRPO, "),
+        ("train", ("--dry-run", "train.sed=3"), "train.key='sed' is not allowed: .*did you mean 'seed'"),
+        ("evaluate", ("method.eta=3",), "method.eta=3.0 is not allowed: not with GRPO"),
+    ],
+)
+def test_a_refusal_comes_before_heavy_packages_are_loaded(monkeypatch, tmp_path, command, arguments, says):
+    for module in ("full_scale.stages", "full_scale.training.dry_run", "transformers"):
+        monkeypatch.setitem(sys.modules, module, None)
+    if arguments:
+        (tmp_path / "presample").mkdir()
+        (tmp_path / "presample" / "presample.json").touch()
+    if "method.eta=3" in arguments:
+        (tmp_path / "tiny-sql-seed0").mkdir()
+        (tmp_path / "tiny-sql-seed0" / "training.json").touch()
+    words = (*TINY, f"output={tmp_path}", *(word for word in arguments if word != "--dry"))
+    found = invoke(getattr(cli, f"{command}_command"), *words)
+    assert found.exit_code == 2
+    assert re.search(says.format(re.escape(str(tmp_path))), found.output), found.output
 
 
 @pytest.mark.parametrize(
@@ -178,6 +213,19 @@ def test_dry_run_counts_the_processes_it_was_started_with(tmp_path):
     ):
         found = invoke(cli.train_command, *DRY, *options, f"output={tmp_path}", env=env)
         assert re.search(rf"rollouts per step\W+{rows}\b", found.output), (options, env)
+
+
+def test_dry_run_gives_hours_and_with_a_price_the_cost(tmp_path):
+    places = (f"output={tmp_path}", f"model.path={eight_billion(tmp_path / 'model')}", "train.max_steps=10")
+    found = invoke(cli.train_command, *DRY, "--tflops", "200", "--price", "3", "--world-size", "8", *places)
+    said = " ".join(found.output.split())
+    hours, apart, cost = re.search(
+        r"about (\S+) device-hours at 200 .* (\S+) hours on 8 .* (\S+) at 3 per", said
+    ).groups()
+    assert float(hours) == pytest.approx(8 * float(apart), rel=0.01)
+    assert float(cost.replace(",", "")) == pytest.approx(3 * float(hours), rel=0.01)
+    found = invoke(cli.train_command, *DRY, f"output={tmp_path}")
+    assert "hours: not known" in found.output
 
 
 def test_help_lists_the_keys_of_a_recipe():

@@ -1,6 +1,8 @@
 """Jobs that a spawned process can import: they divide, sleep, or tell something about their process."""
 
 import ctypes
+import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -11,6 +13,14 @@ def divide(by: int, sleep: float) -> float:
     if by > 0:
         time.sleep(sleep)
     return 1 / by
+
+
+def end_at_seven(number: int) -> int:
+    """The number; at seven the process is killed, and after seven it takes its time."""
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.3)
+    return number
 
 
 def leave_mark(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dph_theory.numeric.arrays import integers
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
 
@@ -18,7 +18,17 @@ from .evaluate import KS, at_the_end, on_the_way, yardstick
 from .results import KIND, findings
 from .samples import presample
 from .tasks import StylesTask, make_task
-from .train import ALPHA_DPG, KL_CONTROL, TRAINABLE, TrainingSettings, Variant, coefficient, pretrain, train
+from .train import (
+    ALPHA_DPG,
+    KL_CONTROL,
+    TRAINABLE,
+    TrainingSettings,
+    Variant,
+    coefficient,
+    pretrain,
+    train,
+    trainable,
+)
 from .transformer import Transformer, exact_distribution, pass_rates
 
 
@@ -121,7 +131,7 @@ class StylesConfig:
     def __post_init__(self) -> None:
         for name in ("methods", "long_methods"):
             for method in getattr(self, name):
-                choice(name, method, TRAINABLE)
+                trainable(method)
         check(self)
         size = self.settings.minibatches
         for name in ("updates", "every", "long_updates"):

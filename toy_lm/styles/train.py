@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from dph_theory.binary_reward import beta_for_mean_pass_rate
+from dph_theory.divergences import named
 from dph_theory.losses import METHODS, TARGETED, Method, alpha_dpg_rewards, dph_loss, kl_penalty
 from dph_theory.losses.methods import in_the_toy
 from dph_theory.numeric.arrays import Scalars
@@ -35,6 +36,20 @@ TRAINABLE: Mapping[str, Method] = MappingProxyType(
 """All trainable methods by name, with the coefficients that a variant may replace."""
 
 
+def trainable(name: str) -> Method:
+    """Method of a name in TRAINABLE; `DPH:MODULE:OBJECT` is DPH with the divergence that a module declares.
+
+    Raises:
+        ValueError: If there is no such method or divergence.
+    """
+    kind, _, divergence = name.partition(":")
+    if divergence and kind == "DPH":
+        own = replace(METHODS["DPH-F"].rehearsal, divergence=named(divergence))
+        return replace(METHODS["DPH-F"], name=name, rehearsal=own)
+    choice("method", name, TRAINABLE)
+    return TRAINABLE[name]
+
+
 @dataclass(frozen=True)
 class Variant:
     """One training: a method's name and its varied settings.
@@ -52,8 +67,7 @@ class Variant:
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        choice("name", self.name, TRAINABLE)
-        method = TRAINABLE[self.name]
+        method = trainable(self.name)
         own = "rehearsed" if method.rehearsal or self.name == "reverse" else "explored"
         object.__setattr__(self, "place", own if self.place is None else self.place)
         places = ("explored",) if own == "explored" else ("rehearsed", "all")
@@ -78,7 +92,7 @@ class Variant:
 
     def method(self, base_rates: Scalars) -> Method:
         """The method with its coefficients set; KL control's beta follows from mu and the base rates."""
-        method, strength = TRAINABLE[self.name], self.strength
+        method, strength = trainable(self.name), self.strength
         if self.mu is not None:
             strength = float(beta_for_mean_pass_rate(base_rates, self.mu))
         if strength is None:

@@ -19,8 +19,8 @@ from ...demo import SIZE
 from ...models.generation import Completion, derived_seed
 from ...models.load import LoadedModel, ModelHashes, load
 from ...presampling.presample import presample
-from ...presampling.result import RECORD, Presampling
-from ...recipe.folders import Folders
+from ...presampling.result import Presampling
+from ...recipe.folders import RECORD, Folders
 from ...recipe.schema import Recipe, load_recipe
 from ...sampling.answers import AnsweringModel
 from ...storage.locks import locked

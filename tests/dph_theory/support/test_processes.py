@@ -12,7 +12,7 @@ import pytest
 
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.processes import deferred, in_order, run_jobs
-from tests.support.process_jobs import divide, leave_mark, new_pages
+from tests.support.process_jobs import divide, end_at_seven, leave_mark, new_pages
 
 pytestmark = pytest.mark.usefixtures("worker_processes")
 
@@ -102,6 +102,26 @@ def test_leaving_the_loop_ends_the_workers_or_finishes_what_has_begun_on_request
 def test_a_death_can_be_a_result():
     found = dict(run_jobs(os._exit, [7], on_death=lambda job, error: f"{job}: {type(error).__name__}"))
     assert found == {7: "7: BrokenProcessPool"}
+
+
+def test_a_killed_worker_is_an_error_that_names_the_jobs_under_way():
+    finished = []
+    with pytest.raises(RefusedError, match=r"at this job: 7; .*the same command goes on"):
+        finished += run_jobs(end_at_seven, [1, 2, 7, 3], workers=1)
+    with pytest.raises(RefusedError, match=r"at one of these jobs: 7, 2; "):
+        finished += run_jobs(end_at_seven, [7, 2, 3, 4], workers=2)
+
+
+def test_a_killed_server_of_workers_is_an_error_in_words(monkeypatch):
+    context = multiprocessing.get_context("spawn")
+    monkeypatch.setattr(context.Process, "start", lambda process: raise_end_of_file())
+    with pytest.raises(RefusedError, match=r"a worker process was killed, .*jobs: 1, 2; "):
+        list(run_jobs(abs, [1, 2, 3], workers=2, context=context))
+
+
+def raise_end_of_file():
+    """As when the process that forks workers is gone while a worker is asked for."""
+    raise EOFError("unexpected EOF")
 
 
 def test_torch_takes_one_thread_on_request(monkeypatch):

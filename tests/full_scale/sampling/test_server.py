@@ -123,14 +123,42 @@ def test_a_server_that_dies_loses_nothing_and_one_that_refuses_is_named(serve, t
         ({"error": "out of memory"}, "out of memory"),
         (None, "a reply without choices: null"),
         (7, "a reply without choices: 7"),
-        ("nested", "RecursionError"),
+        ("[" * 200_000, r"no JSON \(RecursionError"),
+        ("<html>gateway timeout</html>", "no JSON .*gateway timeout"),
     ],
 )
 def test_a_reply_that_is_no_answer_is_shown_and_nothing_is_counted(serve, tmp_path, reply, says):
-    body = "[" * 200_000 if reply == "nested" else json.dumps(reply)
+    body = reply if isinstance(reply, str) else json.dumps(reply)
     (tmp_path / "server.py").write_text(
         SERVER.replace("data = json.dumps(value).encode()", f"data = {body!r}.encode()")
     )
     with pytest.raises(RuntimeError, match=says):
         counted(serve(), tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()
+
+
+DRIPPING = """    def reply(self, status, value):
+        if os.path.exists("body"):
+            self.send_response(status)
+            self.end_headers()
+        while True:
+            self.wfile.write(b"x")
+            time.sleep(0.01)
+
+    def log_message"""
+
+
+@pytest.mark.parametrize(
+    ("part", "limit", "value", "says"),
+    [
+        ("header", "_SECONDS", 0.5, "no whole reply in 0.5 s; finished batches"),
+        ("body", "_SECONDS", 0.5, "no whole reply in 0.5 s; finished batches"),
+        ("body", "_BYTES", 20, "a reply of more than 20 bytes"),
+    ],
+)
+def test_a_reply_that_drips_for_ever_is_cut_off(serve, tmp_path, monkeypatch, part, limit, value, says):
+    (tmp_path / part).touch()
+    (tmp_path / "server.py").write_text(f"import time\n{SERVER.replace('    def log_message', DRIPPING)}")
+    monkeypatch.setattr(f"full_scale.sampling.server.{limit}", value)
+    with pytest.raises(RuntimeError, match=says):
+        counted(serve(), tmp_path / "a.jsonl")

@@ -72,6 +72,23 @@ def test_an_adapter_trains_few_weights_and_is_its_own_reference(eight, tmp_path)
     assert found.memory["gradients"] == 4 * found.shape.trainable < 0.1 * frozen
 
 
+def test_operations_are_counted_for_samples_training_reference_and_rehearsal(eight, tmp_path):
+    plain = ["train.max_steps=10", "train.collapse_every=0", "train.activation_checkpointing=false"]
+    plain = [f"model.path={eight}", "sampling.max_new_tokens=200", *plain]
+    grpo = planned(tmp_path, *plain, "method.name=GRPO")
+    # A prompt of unknown length counts as half an answer. One pass samples, three train.
+    tokens = 300 * 10 * grpo.steps.rollouts_per_step
+    assert grpo.petaflop == pytest.approx(2 * LLAMA_8B.parameters * 4 * tokens / 1e15)
+    reference = planned(tmp_path, *plain, "method.name=RKL")
+    assert reference.petaflop == pytest.approx(grpo.petaflop * 5 / 4)
+    recomputed = planned(tmp_path, *plain, "method.name=GRPO", "train.activation_checkpointing=true")
+    assert recomputed.petaflop == pytest.approx(grpo.petaflop * 5 / 4)
+    rehearsed = planned(tmp_path, *plain)
+    share = rehearsed.steps.rehearsal_rows / rehearsed.steps.rollouts_per_step
+    assert rehearsed.petaflop == pytest.approx(grpo.petaflop * (4 + 3 * share) / 4)
+    assert planned(tmp_path, *plain[:1]).petaflop is None
+
+
 def kept_bytes(config, rows, dtype):
     """What a forward pass keeps for the backward one, weights and their copies left aside."""
     model, ids = AutoModelForCausalLM.from_config(config).model, torch.randint(0, 40, rows)

@@ -276,3 +276,18 @@ def test_without_an_anchor_styles_collapse_and_rehearsal_keeps_more_of_them():
         assert at_16["DAPO"] < at_16["GRPO"] < at_16["base"] - 0.03
         assert at_16["DPH-F"] > at_16["GRPO"] + 0.03
         assert min(end["pass_at_k"][0] for end in ends.values()) == start["train"]["pass_at_k"][0]
+
+
+def test_a_divergence_of_ones_own_is_rehearsed_and_a_broken_module_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    own = Variant("DPH:support.own_divergence:LE_CAM").method([0.5])
+    assert own.rehearsal.divergence.name == "le_cam"
+    assert own.rehearsal.eta == Variant("DPH-F").method([0.5]).rehearsal.eta
+    for name, says in (
+        ("DPH:broken_module:LE_CAM", r"divergence='broken_module:LE_CAM'.*ZeroDivisionError"),
+        ("DPH:support.own_divergence:NONE", r"module:OBJECT, an FDivergence"),
+        ("GRPO:le_cam:LE_CAM", r"method='GRPO:le_cam:LE_CAM' is not allowed: one of GRPO"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            Variant(name)
