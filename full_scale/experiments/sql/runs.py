@@ -185,13 +185,6 @@ class SharesForecast:
         values = {8: self.pass_at_8, 32: self.pass_at_32}[k]
         return float(np.interp(pass_rate, self.pass_at_1, values))
 
-    def shares_at(self, pass_rate: float) -> dict[str, float]:
-        """Forecast of the shares of styles at this training pass rate."""
-        return {
-            style: float(np.interp(pass_rate, self.pass_at_1, values))
-            for style, values in self.shares.items()
-        }
-
 
 def first_runs() -> list[SqlRun]:
     """Runs of the first five methods, seed by seed."""
