@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -216,6 +217,11 @@ class Recipe:
         if not re.fullmatch(r"[A-Za-z0-9._-]*", self.name) or self.name in (".", ".."):
             allowed = "letters, digits, '.', '_' and '-': folders and the model card are named after it"
             raise argument_error("name", self.name, allowed)
+        for name, value in self.train.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise argument_error(f"train.{name}", value, "a finite number")
+            if name == "data_seed" and isinstance(value, int) and not 0 <= value < 2**32:
+                raise argument_error(f"train.{name}", value, "from 0 to 2^32 - 1")
 
     def as_dict(self) -> dict[str, Any]:
         """The whole recipe as plain values, as in JSON."""

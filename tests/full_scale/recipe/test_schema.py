@@ -132,6 +132,8 @@ def test_a_wrong_recipe_is_named(written, text, says):
         ("method: {name: [a]}\nmethods: {GRPO: {seed: 4}}", r"method.name=\['a'\]"),
         ("seed: -1", "seed=-1"),
         ("seed: 4294967296", "seed=4294967296"),
+        ("train: {learning_rate: .inf}", "train.learning_rate=inf"),
+        ("train: {data_seed: -1}", "train.data_seed=-1"),
         ('name: "a\\nb"', "letters, digits"),
         ("name: <img>", "letters, digits"),
     ],
