@@ -195,7 +195,7 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    match = r"figure='mona_lisa' is not allowed: one of sql, transfer, pretrained, real_runs, "
+    match = r"figure='mona_lisa' is not allowed: one of sql, transfer, pass_at_k, styles, "
     with pytest.raises(ValueError, match=match):
         figure("mona_lisa")
 
