@@ -1,4 +1,4 @@
-"""Without a KL each of these runs retains one strategy; which one differs by seed.
+"""Trained without a KL, Qwen2.5-0.5B retains one strategy, and seeds differ in which.
 
 Public runs of others (wheel remax-rl), trained without a KL: the remaining strategy of each run of
 Qwen2.5-0.5B on each prompt of the domain pantry. The table has three models on five domains: how often one
