@@ -37,13 +37,11 @@ from figures.catalogue import NAMES, figure
 from figures.files import rendered
 from figures.frames import Records
 from figures.style import Sheet
-from figures.venues import Venue
+from figures.venues import PHONE
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
 MEASURED = DOCS.parent / "dph_theory" / "predict" / "measured.json"
-PHONE = Venue(text=3.9)
-"""As wide as a telephone, so that words in pictures can be read there."""
 
 
 def generated() -> dict[Path, str]:

@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 NAMES = (
     "sql",
     "transfer",
-    "pretrained",
-    "real_runs",
-    "stationary_policies",
-    "budget_and_family",
-    "drift",
-    "causes_of_misses",
-    "mu_beta",
-    "tilted_to_filtered",
-    "implicit_bias",
-    "forward_reverse_fits",
-    "collapse",
     "pass_at_k",
     "styles",
+    "real_runs",
+    "stationary_policies",
+    "implicit_bias",
+    "collapse",
+    "bounds",
+    "what_your_kl_does",
+    "pretrained",
+    "distance",
+    "what_your_advantage_weighs",
+    "mu_beta",
+    "tilted_to_filtered",
+    "forward_reverse_fits",
+    "losing_a_strategy",
+    "kl_both_ways",
     "sweeps",
     "keep_and_explore",
     "training_curves",
-    "kl_both_ways",
-    "bounds",
-    "losing_a_strategy",
     "published",
-    "distance",
-    "what_your_kl_does",
-    "what_your_advantage_weighs",
-)  # In the order of the report.
+    "budget_and_family",
+    "drift",
+    "causes_of_misses",
+)  # In the order of the report, whose first screen has the first ten.
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,17 @@ class Figure:
     quotes: Callable[[Any], Mapping[str, float | str]] = lambda numbers: {}
     needs: tuple[str, ...] = ()
 
+    def finding(self, numbers: Any) -> str:
+        """The title, or a note that the numbers contradict it."""
+        return self.title if self.claim(numbers) else f"Not so in these numbers: {self.title}"
+
     def drawing(self, numbers: Any, sheet: Sheet | None = None) -> "Drawing":
         """Draw these numbers on a sheet of a venue's width and fonts.
 
-        Above the drawing stands the title, if the sheet has one, or a note that the numbers contradict it.
+        Above the drawing stands the finding, if the sheet has one.
         """
-        sheet, finding = sheet or Sheet(), ""
-        if sheet.title == "finding":
-            finding = self.title if self.claim(numbers) else f"Not so in these numbers: {self.title}"
+        sheet = sheet or Sheet()
+        finding = self.finding(numbers) if sheet.title == "finding" else ""
         with sheet.look():
             self.draw(sheet, numbers)
             return sheet.finished(finding)

@@ -29,6 +29,7 @@ from . import files, frames
 from .catalogue import NAMES, figure
 from .report import StageEnd, drawn_figures, page
 from .style import Sheet
+from .venues import PHONE, SCREEN
 
 _ROOT, _JOURNAL = Path(__file__).parents[1], "finished.jsonl"
 _LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib")
@@ -116,7 +117,11 @@ def _figure_stage(name: str) -> Stage:
     except Exception:  # The stage meets the same error, and reports it.
         needs = ()
     make, packages = partial(drawing, name), (*BY, "figures")
-    return Stage(f"figure.{name}", make, (f"{name}.svg",), needs=needs, packages=packages)
+    return Stage(f"figure.{name}", make, _drawings(name), needs=needs, packages=packages)
+
+
+def _drawings(name: str) -> tuple[str, str]:
+    return f"{name}.svg", f"{name}.narrow.svg"
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
@@ -195,9 +200,10 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Draw a figure from this run's records, and check its title against its numbers."""
     drawn = figure(name)
     numbers = drawn.numbers(plan.records)
-    # The page shows the title beside the drawing, and a reduced run may contradict it.
-    picture = files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
-    write_bytes(plan.results / f"{name}.svg", picture)
+    # The page shows the finding beside the drawing, and a reduced run may contradict the title.
+    for file, venue in zip(_drawings(name), (SCREEN, PHONE), strict=True):
+        picture = drawn.drawing(numbers, Sheet(venue, title="panels"))
+        write_bytes(plan.results / file, files.rendered(picture, "svg"))
     if not plan.quick and not drawn.claim(numbers):
         raise UnexpectedError(f"its numbers contradict its title: {drawn.title}")
     return drawn.title
@@ -245,8 +251,12 @@ def reproduce(
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
-    drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
-    svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
+    drawn = {name: [plan.results / file for file in _drawings(name)] for name in NAMES}
+    svg = {
+        name: (wide.read_bytes(), narrow.read_bytes())
+        for name, (wide, narrow) in drawn.items()
+        if narrow.is_file()
+    }
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
     paths["laws, a quick run"] = plan.results / "laws_quick.json"
     paths["verdicts"] = plan.results / "verdicts.json"

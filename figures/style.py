@@ -173,6 +173,17 @@ def dot(
     axes.plot(mean, at, style["marker"], color=style["color"], markerfacecolor=face, markersize=4.2)
 
 
+def names_at(axes: Axes, at: float, ends: Collection[tuple[float, str, str]], gap: float = 0.055) -> None:
+    """Write the names of lines (height, name, colour) at x = `at`, at least a gap apart."""
+    heights = np.array(sorted(height for height, *_ in ends))
+    for _ in range(200):
+        for lower in range(len(heights) - 1):
+            lack = max(0.0, gap - (heights[lower + 1] - heights[lower]))
+            heights[lower : lower + 2] += (-lack / 2, lack / 2)
+    for height, (_, name, color) in zip(heights, sorted(ends), strict=True):
+        axes.text(at, height, name, color=color, va="center", size=9)
+
+
 def rows(axes: Axes, labels: Collection[str]) -> None:
     """Label the rows, the first on top."""
     axes.set_yticks(range(len(labels)), [written(label) for label in labels])

@@ -15,7 +15,8 @@ class Venue:
     formulas: str = "cm"
 
 
-SCREEN = Venue()
+SCREEN, PHONE = Venue(), Venue(text=3.9)
+"""A page on a desktop; as wide as a telephone, so that words in pictures can be read there."""
 VENUES: Mapping[str, Venue] = MappingProxyType(
     {
         # Widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, acl.sty, jmlr2e.sty; on a page

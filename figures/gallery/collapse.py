@@ -15,7 +15,7 @@ import pandas as pd
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
+from ..style import BLACK, BLUE, GREY, PURPLE, Sheet, level, ticks
 
 NEEDS = ("collapse",)
 FAMILY = "homogeneous"  # Drawn family: the same transitions at all positions.
@@ -49,21 +49,24 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Two measures along 1/beta of reverse KL, with the results of ascent and the forward KL's fit."""
     best, ascent, covering = family_fits(numbers, FAMILY)
     jumps = numbers["jumps"].query("family == @FAMILY").jump.dropna()
-    panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]
+    panels, forward = sheet.panels(2, height=2.3), covering[covering.alpha == 1].iloc[0]
     for axes, (measure, words) in zip(panels, DRAWN.items(), strict=True):
         # A line through a jump would be wrong.
-        for number, (_, part) in enumerate(best.groupby(np.searchsorted(jumps, best.inverse_beta))):
-            label = None if number else "reverse KL to $p_\\beta$, best fit"
-            axes.plot(part.inverse_beta, part[measure], label=label, **look("reverse KL"))
-        marks = {"linestyle": "none", "marker": "x", "color": BLACK, "markersize": 5}
-        axes.plot(ascent.inverse_beta, ascent[measure], label="reached by ascent from the base", **marks)
-        axes.axhline(forward[measure], **look("forward KL", marker=""), label="forward KL to $p_*$, best fit")
-        level(axes, numbers["target"][measure], linestyle=(0, (1, 1)), label="$p_*$ itself")
-        for at in jumps:
-            axes.axvline(at, color=VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
-        axes.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL", ylabel=words)
+        for _, part in best.groupby(np.searchsorted(jumps, best.inverse_beta)):
+            axes.plot(part.inverse_beta, part[measure], color=PURPLE)
+        axes.plot(ascent.inverse_beta, ascent[measure], "x", color=BLACK, markersize=5)
+        axes.axhline(forward[measure], color=BLUE)
+        level(axes, numbers["target"][measure], linestyle=(0, (1, 1)))
+        axes.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL", ylabel=words, ylim=(0, None))
         ticks(axes, (0.5, 1, 2, 5, 10, 20))
-    sheet.legend([panels[0]], 3)
+        target = numbers["target"][measure]
+        for height, name, color in (
+            (target, "filtered model $p_*$", GREY),
+            (forward[measure], "forward KL", BLUE),
+        ):
+            axes.annotate(name, (0.5, height), (0, 3), textcoords="offset points", color=color, size=8)
+    panels[0].text(20, 1.5, "reverse KL", color=PURPLE, ha="right", size=8)
+    panels[1].text(0.5, 0.13, "reverse KL (crosses: reached from the base)", color=PURPLE, size=8)
 
 
 def table(numbers: dict[str, Any]) -> Table:

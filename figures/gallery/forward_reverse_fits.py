@@ -1,10 +1,9 @@
 """Too small a family: reverse KL takes one mode, forward KL spreads over all.
 
-A single normal distribution is fitted to a target with several modes by minimising different divergences on a
-grid; each fit is the best of descents from every mode and from all modes together. Left: the target and the
-best fit for each divergence; dotted: other local minima of reverse KL, at which a descent can stop too.
-Right: the mass that the best fit gives each mode, along the alpha-divergences from reverse KL (alpha 0) to
-forward KL (alpha 1), and for Jensen-Shannon (JS); thin lines are the target's masses.
+A single normal distribution is fitted to a target with several modes (grey) by minimising a divergence on a
+grid; each fit is the best of descents from every mode and from all modes together. Dotted are other local
+minima of reverse KL, at which a descent can stop too. The table has Jensen-Shannon (JS) and an
+alpha-divergence, and the share of the worst mode's mass that each fit retains.
 """
 
 from itertools import pairwise
@@ -19,11 +18,10 @@ from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alph
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import BLUE, GREEN, GREY, ORANGE, PURPLE, Sheet, level, look
+from ..style import BLUE, GREY, PURPLE, Sheet
 
 MODES = ((0.5, -5.0, 0.8), (0.3, 0.0, 0.8), (0.2, 5.0, 0.8))  # Weight, mean and std of the target's modes.
 X = np.linspace(-10.0, 11.0, 211)
-ALPHAS = np.linspace(0.05, 0.95, 19)
 SAME, DEVIATIONS, WIDE = 1e-3, (0.6, 8.0), 4.0
 """Optima that agree to SAME are one; the narrowest std leaves every mass positive in float64."""
 
@@ -66,49 +64,41 @@ def shares(distribution: np.ndarray) -> np.ndarray:
 
 def numbers(records: Records) -> pd.DataFrame:
     """One row per minimum: divergence, rank, value, weights and the mass on each mode."""
-    named = [("reverse KL", 0.0, REVERSE_KL), ("JS", None, JENSEN_SHANNON), ("forward KL", 1.0, FORWARD_KL)]
-    named += [(f"alpha {alpha:.3g}", alpha, alpha_divergence(alpha)) for alpha in ALPHAS]
+    named = {"reverse KL": REVERSE_KL, "JS": JENSEN_SHANNON, "alpha 0.5": alpha_divergence(0.5)}
+    named |= {"forward KL": FORWARD_KL}
     rows = []
-    for name, alpha, divergence in named:
+    for name, divergence in named.items():
         for place, (value, fit) in enumerate(minima(divergence)):
-            rows.append((name, place, value, fit, alpha, shares(fit)))
-    return pd.DataFrame(rows, columns=["name", "place", "value", "fit", "alpha", "shares"])
+            rows.append((name, place, value, fit, shares(fit)))
+    return pd.DataFrame(rows, columns=["name", "place", "value", "fit", "shares"])
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Target and fits; beside them the mass on each mode along alpha, and for JS."""
-    left, right = sheet.panels(2, width_ratios=(1.25, 1), height=2.6)
-    step, best = X[1] - X[0], frame[frame.place == 0].set_index("name")
-    left.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0, label="target")
-    for name in ("reverse KL", "JS", "forward KL"):
-        left.plot(X, best.fit[name] / step, label=name, **look(name, marker=""))
-    reverse = frame.fit[frame.name == "reverse KL"]
-    for number, fit in enumerate(reverse.iloc[1:]):
-        label = None if number else "reverse KL, others"
-        left.plot(X, fit / step, ":", color=PURPLE, linewidth=0.8, label=label)
-    highest = max(fit.max() for fit in reverse) / step
-    left.set(xlabel="outcome $y$", ylabel="probability density", ylim=(0, 1.4 * highest))
-    left.set_title("The best fits")
-    left.legend(loc="upper center", ncol=2 if sheet.narrow else 3, handlelength=1.8)
-    along, js_place = best[best.alpha.notna()].sort_values("alpha"), 1.15
-    looks = {"left": ("-", BLUE, "o"), "middle": ("--", ORANGE, "s"), "right": ("-.", GREEN, "^")}
-    for index, (name, (line, color, marker)) in enumerate(looks.items()):
-        style = {"linestyle": line, "color": color}
-        values = np.stack(along.shares)[:, index]
-        right.plot(along.alpha, values, marker=marker, markevery=5, label=f"{name} mode", **style)
-        level(right, shares(TARGET)[index], **style)
-        right.plot(js_place, best.shares["JS"][index], marker, color=color)
-    right.set_xticks((0, 0.25, 0.5, 0.75, 1, js_place), ["0\nreverse", "", "0.5", "", "1\nforward", "JS"])
-    right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
-    right.set_title("Which modes are retained")
-    right.legend(loc="upper right", bbox_to_anchor=(0.93, 1.0))
+    """Target and fits as densities."""
+    axes, step = sheet.panels(height=2.5), X[1] - X[0]
+    axes.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0)
+    reverse = frame[frame.name == "reverse KL"].sort_values("place").fit
+    for place, fit in enumerate(reverse):
+        style = {"linewidth": 0.8, "linestyle": ":"} if place else {"linewidth": 2.0}
+        axes.plot(X, fit / step, color=PURPLE, **style)
+    (forward,) = frame.fit[(frame.name == "forward KL") & (frame.place == 0)]
+    axes.plot(X, forward / step, color=BLUE, linewidth=2)
+    top = max(fit.max() for fit in reverse) / step
+    for x, y, words, color in (
+        (-5, 1.03, "reverse KL", PURPLE),
+        (2.5, 1.03, "its other minima", PURPLE),
+        (-0.3, 0.24, "forward KL", BLUE),
+        (-7.3, 0.4, "target", GREY),
+    ):
+        axes.text(x, y * top, words, color=color, ha="center", size=9)
+    axes.set(xlabel="outcome $y$", ylabel="probability density", ylim=(0, 1.15 * top))
 
 
 def table(frame: pd.DataFrame) -> Table:
     """Mass of the fits on the mode that is retained worst."""
     rows = []
     for row in frame.itertuples(index=False):
-        if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL")):
+        if row.name == "reverse KL" or row.place == 0:
             words = row.name if row.place == 0 else f"{row.name}, minimum {row.place + 1}"
             rows.append((words, row.value, float((row.shares / shares(TARGET)).min())))
     return Table.from_rows(("divergence", "value at the fit", "least share of a mode's mass retained"), rows)

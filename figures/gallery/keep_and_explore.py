@@ -1,10 +1,10 @@
-"""With a penalty training retains what the base solves; DAPO, without one, loses about a third.
+"""Each penalty retains more of what the base solves than DAPO, which has none.
 
 Left: the share of the prompts solved by the base that are still solved after training. Right: the share of
 the others that are newly solved. A prompt counts as solved if Pass@16, exact by enumeration, is at least 0.9.
-The model is a tiny transformer, on its training prompts (filled) and on held-out ones (open), counted below
-the axes as averages over seeds; means over seeds with 95% intervals. RKL is k3 without importance weight on
-all prompts, and DPH methods train on stored correct samples of the prompts that the base solves.
+The model is a tiny transformer on its training prompts; means over seeds with 95% intervals, and the table
+has held-out prompts. GRPO has k3 at .04 as published, RKL is k3 without importance weight on all prompts, and
+DPH methods train on stored correct samples of the prompts that the base solves.
 """
 
 import pandas as pd
@@ -32,24 +32,17 @@ def shares(frame: pd.DataFrame, split: str, measure: str) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Share retained (left) and share newly solved (right), one row per method."""
-    labels = shares(frame, "train", "retention").index
-    panels = sheet.panels(2, height=1.0 + 0.21 * len(labels), sharey=True)
+    """Share retained (left) and share newly solved (right), one row per method, the most retaining on top."""
+    shown = {name: shares(frame, "train", name) for name in MEASURES}
+    labels = shown["retention"].sort_values("mean", ascending=False).index
+    panels = sheet.panels(2, across=2, height=1.0 + 0.19 * len(labels), sharey=True)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for split, shift in zip(SPLITS, (-0.16, 0.16), strict=True):
-            for row, (label, line) in enumerate(shares(frame, split, measure).iterrows()):
-                dot(axes, line, row + shift, look(str(label)), filled=split == "train")
-        counted = "base_solved" if measure == "retention" else "base_unsolved"
-        counts = frame[frame.label == "base"].groupby("split", sort=False)[counted].mean()
-        of_which = "solved" if measure == "retention" else "not solved"
-        prompts = f"of {counts['train']:.0f} + {counts['held_out']:.0f} prompts {of_which} by the base"
-        axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}\n{prompts}")
+        for row, label in enumerate(labels):
+            dot(axes, shown[measure].loc[label], row, look(str(label), marker="o"))
+        axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}")
         axes.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.5)
         axes.set_axisbelow(True)
     rows(panels[0], labels)
-    for words, face in zip(SPLITS.values(), (GREY, "white"), strict=True):
-        panels[0].plot([], [], "o", color=GREY, markerfacecolor=face, label=words)
-    sheet.legend([panels[0]], 2)
 
 
 def table(frame: pd.DataFrame) -> Table:
@@ -64,6 +57,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """DAPO retains about two thirds of the solved training prompts; methods with a penalty retain most."""
+    """Every method with a penalty retains a larger share of the solved training prompts than DAPO."""
     retention = shares(frame, "train", "retention")["mean"]
-    return bool(abs(retention["DAPO"] - 2 / 3) < 0.05 and retention.drop(["GRPO", "DAPO"]).min() > 0.85)
+    return bool(retention.drop("DAPO").min() > retention["DAPO"])

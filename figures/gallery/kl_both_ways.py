@@ -1,10 +1,9 @@
 """Without a penalty KL(base || policy) grows on after KL(policy || base) has settled.
 
 Prompt types share strategies and are trained by exact gradients; means over prompts. GRPO drops strategies:
-the reverse KL (left) settles near minus the log of the base's mass on the remaining ones, while the forward
-KL (right) counts the lost answers and grows with the log of the steps. Penalties of coefficient eta f''(1) =
-1 on D_pef, the prompts that the base solves, bound both, whichever the divergence. RKL has its penalty on all
-prompts.
+the reverse KL settles near minus the log of the base's mass on the remaining ones, while the forward KL
+counts the lost answers and grows with the log of the steps. DPH-F, with a penalty of coefficient
+eta f''(1) = 1 on the prompts that the base solves, bounds both; so do the divergences of the table.
 """
 
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import Sheet, curve, look, written
+from ..style import BLUE, PURPLE, Sheet
 
 NEEDS = ("strategies",)
 METHODS = {
@@ -35,14 +34,18 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Reverse KL and forward KL, one line per method."""
-    panels = sheet.panels(2, height=2.3)
-    for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for place, (name, curves) in enumerate(numbers.items()):
-            style = look(name, label=written(name), markevery=(0.05 * place, 0.25))
-            curve(axes, curves["step"], curves[f"{measure}_curve"], **style)
-        axes.set(xscale="symlog", xlabel="gradient step", ylabel=words, xlim=(0, numbers["GRPO"]["step"][-1]))
-    sheet.legend([panels[0]], 5)
+    """Both KL divergences of GRPO, and those of DPH-F below."""
+    axes, last = sheet.panels(height=2.5), numbers["GRPO"]["step"][-1]
+    for measure, color, words, at in (
+        ("forward_kl", BLUE, "KL(base || policy)", (0.85, 0.93)),
+        ("reverse_kl", PURPLE, "KL(policy || base)", (0.97, 0.28)),
+    ):
+        for name, width in (("GRPO", 2.0), ("DPH-F", 1.0)):
+            curves = numbers[name]
+            axes.plot(curves["step"], curves[f"{measure}_curve"], color=color, linewidth=width)
+        axes.text(*at, words, color=color, ha="right", size=9, transform=axes.transAxes)
+    axes.text(0.97, 0.17, "both, DPH-F", ha="right", size=9, transform=axes.transAxes)
+    axes.set(xscale="log", xlabel="gradient step", ylabel="nats", xlim=(10, last))
 
 
 def table(numbers: dict[str, Any]) -> Table:

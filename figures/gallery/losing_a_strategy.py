@@ -1,9 +1,9 @@
-"""Forward KL alone asks an infinite price for losing a strategy, and a moderate one for making it rare.
+"""Only forward KL costs more and more as a policy makes a strategy rarer.
 
-A strategy is a set of answers with share s in the reference. Left: the least divergence of a policy that has
-lost it, s f(0) + (1-s) f(1/(1-s)). Right: the least divergence of a policy that gives a strategy of share
-0.05 the probability x; with k = 256 draws it is all but lost below x = 1/256 (dotted), where forward KL costs
-about log(s k) times as much as reverse KL.
+A strategy is a set of answers with share s in the reference, here 0.05. Shown is the least divergence of a
+policy that gives the strategy the probability x. Losing it costs s f(0) + (1-s) f(1/(1-s)), which is infinite
+for forward KL alone; with k = 256 draws a strategy is all but lost below x = 1/256 (dotted), where forward KL
+costs about log(s k) times as much as reverse KL.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from dph_theory.divergences import CHI_SQUARED, HELLINGER, TOTAL_VARIATION
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import GREY, Sheet, level
+from ..style import BLUE, GREEN, GREY, PURPLE, SKY, Sheet, names_at
 
 DIVERGENCES = {
     "forward KL": FORWARD_KL,
@@ -26,7 +26,7 @@ DIVERGENCES = {
     "Pearson": CHI_SQUARED,
     "total variation": TOTAL_VARIATION,
 }
-DRAWN = ("forward KL", "reverse KL", "JS generator", "alpha = 1/2")
+DRAWN = {"forward KL": BLUE, "alpha = 1/2": SKY, "reverse KL": PURPLE, "JS generator": GREEN}
 SHARES, SHARE, DRAWS = (0.01, 0.05, 0.1, 0.25, 0.5), 0.05, 256
 
 
@@ -36,13 +36,12 @@ def two(mass: np.ndarray) -> np.ndarray:
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """By divergence: the cost of losing each share, along shares; and of pressing one share down to x."""
-    along, pressed = np.linspace(0.005, 0.5, 100), np.geomspace(1e-6, SHARE, 100)
+    """By divergence: the cost of losing each share, and of pressing one share down to x."""
+    pressed = np.geomspace(1e-6, SHARE, 100)
     rare = np.array([1 / DRAWS])
     return {
         name: {
             "table": divergence(two(np.zeros(len(SHARES))), two(np.array(SHARES))),
-            "along": (along, divergence(two(0 * along), two(along))),
             "pressed": (pressed, divergence(two(pressed), two(0 * pressed + SHARE))),
             "rare": float(divergence(two(rare), two(0 * rare + SHARE))[0]),
         }
@@ -51,19 +50,19 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """The cost of losing a strategy by its share; that of making one rare."""
-    left, right = sheet.panels(2)
-    for name, line in zip(DRAWN, ("-", "--", "-.", ":"), strict=True):
-        share, cost = numbers[name]["along"]
-        if np.isfinite(cost).all():
-            left.plot(share, cost, line, color=f"C{DRAWN.index(name)}", label=name)
-        right.plot(*numbers[name]["pressed"], line, color=f"C{DRAWN.index(name)}", label=name)
-    left.set(xlabel="share of the strategy", ylabel="nats to lose it", title="forward KL: infinite")
-    right.axvline(1 / DRAWS, color=GREY, linestyle=":")
-    right.set(xscale="log", yscale="log", xlabel="its probability", ylabel="nats", ylim=(1e-3, None))
-    right.set_title(f"To make a share of {SHARE:g} rare")
-    level(left, 0)
-    sheet.legend([right], 4)
+    """The cost of making a strategy rare, by its probability, which falls to the right."""
+    axes = sheet.panels()
+    for name, color in DRAWN.items():
+        x, cost = numbers[name]["pressed"]
+        axes.plot(x, cost, color=color, linewidth=2)
+    ends = [(float(numbers[name]["pressed"][1][0]), name, color) for name, color in DRAWN.items()]
+    names_at(axes, 6e-7, ends, gap=0.04)
+    axes.axvline(1 / DRAWS, color=GREY, linestyle=":")
+    axes.text(1 / DRAWS, 0.4, " 1 in 256 samples", color=GREY, size=8)
+    axes.set(xscale="log", xlim=(SHARE, 1e-8), ylim=(0, None), ylabel="least divergence, nats")
+    axes.set_xlabel(f"probability of a strategy whose share was {SHARE:g}")
+    axes.set_xticks([1e-2, 1e-4, 1e-6])
+    axes.minorticks_off()
 
 
 def table(numbers: dict[str, Any]) -> Table:

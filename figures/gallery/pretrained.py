@@ -1,9 +1,9 @@
-"""At equal trained Pass@1, plain k3 retains more of Pass@256 on held-out prompts than k2.
+"""At equal Pass@1 a forward KL retains more Pass@256 on held-out prompts than a reverse KL.
 
 SmolLM2-135M-Instruct on last digits of products, 24 prompts trained for twenty steps and 24 held out, with
-the exact probability of every answer; means over seeds. GRPO without a KL, and with each form of the KL along
-its coefficients, written beside the marks: the gradient of plain k3 is that of the forward KL, and the
-gradient of k2 that of the reverse KL. The star is the base. The table has every method.
+the exact probability of every answer; means over seeds. GRPO without a KL, and with each form of the KL at
+the coefficients beside the marks: the gradient of k3 without importance weight is that of the forward KL, and
+the gradient of k2 that of the reverse KL. The table has every method.
 """
 
 from collections.abc import Mapping
@@ -77,19 +77,23 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Held-out Pass@256 over trained Pass@1, one line per form of the KL, each mark with its coefficient."""
     axes, frame = sheet.panels(height=2.6), ends(numbers)
     frame = frame[(frame.seeds >= SEEDS) | (frame.method == "base")]
-    for key, words, place in ((FORWARD, "plain k3", (6, 5)), (REVERSE, "k2", (-6, -12))):
+    for key, words, place in ((FORWARD, "forward KL (k3)", 6), (REVERSE, "reverse KL (k2)", -6)):
         points, style = _rows_of(frame, FREE, key).sort_values("coefficient"), look(key[1])
         axes.plot(points["trained 1"], points["held 256"], **style)
-        side: Any = {"ha": "left" if place[0] > 0 else "right", "color": style["color"]}
         for row in points[points.coefficient > 0].to_dict("records"):
-            text, at = f"{words}, {row['coefficient']:g}", (row["trained 1"], row["held 256"])
-            axes.annotate(text, at, place, textcoords="offset points", size=8, **side)
+            first, at = row["coefficient"] == 1, (row["trained 1"], row["held 256"])
+            text = f"{words}\ncoefficient 1" if first else f"coefficient {row['coefficient']:g}"
+            shift = (place, 3 if place > 0 else -20) if first else (8, 3)
+            side: Any = {"ha": "right" if shift[0] < 0 else "left", "color": style["color"], "size": 8}
+            axes.annotate(text, at, shift, textcoords="offset points", **side)
     for method, words in (("base", "base"), ("GRPO", "no KL")):
         (row,) = _rows_of(frame, (method, "none")).to_dict("records")
         at = row["trained 1"], row["held 256"]
         axes.plot(*at, "*", color="black", markersize=9)
-        axes.annotate(words, at, (7, -4), textcoords="offset points", size=8)
-    axes.set(xlabel="Pass@1, trained prompts", ylabel="Pass@256, held out", xlim=(0.1, 0.72))
+        axes.annotate(words, at, (7, -7), textcoords="offset points", size=8)
+    axes.set(
+        xlabel="Pass@1, trained prompts", ylabel="Pass@256, held out", xlim=(0.1, 0.85), ylim=(None, 0.8)
+    )
 
 
 def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:

@@ -1,23 +1,21 @@
-"""Without a KL a run retains one strategy on all prompts, and which one it is differs by seed.
+"""Trained without a KL, Qwen2.5-0.5B retains one strategy, and seeds differ in which.
 
-Public runs of others (wheel remax-rl): three models on five domains, without a KL. Left: the remaining
-strategy of each run of Qwen2.5-0.5B on each prompt of pantry, with a shade and a letter per strategy, white
-for unsolved prompts. Right: how often the remaining strategy of a prompt is the most frequent one on the
-run's other prompts (dots), and how often after shuffling the strategies among the runs that solve each prompt
-(strokes).
+Public runs of others (wheel remax-rl), trained without a KL: the remaining strategy of each run of
+Qwen2.5-0.5B on each prompt of the domain pantry. The table has three models on five domains: how often one
+answer remains, and how often the remaining strategy of a prompt is the most frequent one on the run's other
+prompts, in brackets after shuffling the strategies among the runs that solve each prompt.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.colors import ListedColormap
 
 from dph_theory.support.table import Table
 
 from ..frames import Records
-from ..style import BLUE, Sheet, rows
+from ..style import Sheet
 
 NEEDS = ("real_runs",)
 MODELS = {"falcon1b": "Falcon3-1B", "qwen05b": "Qwen2.5-0.5B", "qwen3b": "Qwen-3B"}
@@ -29,31 +27,25 @@ _SHADES = ("white", "#08306B", "#4A98C9", "#ABCFE6")
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Remaining strategies in one domain, (runs, prompts), and all measures at Level 1 that show noise."""
+    """Remaining strategies in one domain, (runs, prompts), and the measures of each model and domain."""
     stored = records.results("real_runs")
-    frame = pd.DataFrame(stored["groups"])
-    frame = frame[~frame.replay & (frame.level == "level1") & frame.p_varied_holm.notna()]
-    domains = frame.assign(words=[f"{row.model}, {row.domain.split('_')[0]}" for row in frame.itertuples()])
-    matrix, measures = np.array(stored["matrix"]["left"]), domains[domains.p_varied_holm < 0.05]
-    return {"left": matrix, "measures": measures, "groups": [g for g in stored["groups"] if not g["replay"]]}
+    groups = [group for group in stored["groups"] if not group["replay"]]
+    return {"left": np.array(stored["matrix"]["left"]), "groups": groups}
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Matrix of remaining strategies, ordered by frequency; named against shuffled shares."""
-    measures, left_over = numbers["measures"].sort_values("named", ascending=False), numbers["left"]
-    left, right = sheet.panels(2, height=0.9 + 0.17 * len(measures))
+    """Matrix of remaining strategies, one row per run, ordered by frequency."""
+    left_over, axes = numbers["left"], sheet.panels(height=2.6)
     counts = np.bincount(left_over[left_over >= 0])
     places = {strategy: place for place, strategy in enumerate(np.argsort(-counts), start=1)}
     shades = np.vectorize(lambda answer: min(places.get(answer, 0), len(_SHADES) - 1))(left_over)
     shades = shades[np.argsort(shades.max(axis=1), kind="stable")]
-    left.imshow(shades, aspect="auto", cmap=ListedColormap(_SHADES), vmin=0, vmax=len(_SHADES) - 1)
-    left.set(xlabel="prompts", ylabel="runs, by their strategy", title="Strategy left")
-    left.set_yticks(range(len(shades)), ["-ABC"[shade] for shade in shades.max(axis=1)], fontsize=6)
-    right.plot(measures.named, range(len(measures)), "o", color=BLUE, label="as they are")
-    right.plot(measures.named_shuffled, range(len(measures)), "|", color="black", label="runs shuffled")
-    rows(right, measures.words.tolist())
-    right.set(xlabel="same strategy as on other prompts", xlim=(0, 1.05))
-    sheet.legend([right], 2)
+    axes.imshow(shades, aspect="auto", cmap=ListedColormap(_SHADES), vmin=0, vmax=len(_SHADES) - 1)
+    own = shades.max(axis=1)
+    for place in range(1, len(_SHADES)):
+        at = (left_over.shape[1] + 0.5, np.flatnonzero(own == place).mean())
+        axes.text(*at, f"strategy {'ABC'[place - 1]}", va="center", size=9)
+    axes.set(xlabel="prompts (white: not solved)", ylabel="runs", yticks=())
 
 
 def table(numbers: dict[str, Any]) -> Table:
@@ -81,6 +73,6 @@ def _bracketed(group: Mapping[str, Any], name: str, *compared: str, joined: str 
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """Every solving run of the matrix has one strategy; other prompts name more than shuffled ones."""
-    one = all(len(set(row[row >= 0])) == 1 for row in numbers["left"])
-    return one and bool((numbers["measures"].named > numbers["measures"].named_shuffled).mean() > 0.5)
+    """Every run has one strategy on all prompts that it solves, and the runs have several."""
+    strategies = [set(row[row >= 0]) for row in numbers["left"]]
+    return {len(one) for one in strategies} == {1} and len(set.union(*strategies)) > 1

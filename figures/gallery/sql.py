@@ -8,13 +8,12 @@ rehearses stored correct answers to solved questions, and DPH-MaxRL does so with
 table has all runs at 160 steps and at their last step.
 """
 
-import numpy as np
 import pandas as pd
 
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, Sheet, ticks
+from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, Sheet, names_at, ticks
 
 NEEDS = ("sql",)
 SHOWN = {
@@ -66,25 +65,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
             axes.plot(curve.k, curve["mean"], line, color=colour, linewidth=2)
             axes.fill_between(curve.k, curve["min"], curve["max"], color=colour, alpha=0.2, linewidth=0)
             ends.append((float(curve["mean"].iloc[-1]), name, colour))
-    heights = _apart([height for height, *_ in sorted(ends)])
-    for height, (_, name, colour) in zip(heights, sorted(ends), strict=True):
-        axes.text(70, height, name, color=colour, va="center", fontsize=10)
+    names_at(axes, 70, ends)
     ticks(axes, sorted(frame.k.unique()), base=2)
     axes.set(xlim=(0.9, 260), ylim=(0.4, 1.05), xlabel="samples $k$", ylabel=r"Pass@$k$, held-out questions")
-
-
-def _apart(heights: list[float], gap: float = 0.055) -> list[float]:
-    """Move heights that are closer than the gap apart, in their order."""
-    moved = np.array(heights)
-    for _ in range(200):
-        short = gap - np.diff(moved)
-        if (short <= 1e-9).all():
-            break
-        for i, lack in enumerate(short):
-            if lack > 0:
-                moved[i] -= lack / 2
-                moved[i + 1] += lack / 2
-    return moved.tolist()
 
 
 def claim(frame: pd.DataFrame) -> bool:

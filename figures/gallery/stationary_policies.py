@@ -2,9 +2,8 @@
 
 A small Llama of two layers is trained by TRL's GRPOTrainer on answers of two tokens, of which the first
 decides whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the
-stationary policies, computed from the base before training; points are runs, one per seed, by the place of
-the KL penalty; crosses are outside the tolerance of their prediction. Triangles mark the limits as beta
-falls.
+stationary policies, computed from the base before training, with their limits as beta falls; points are runs,
+one per seed, by the place of the KL penalty, and crosses are outside the tolerance of their prediction.
 """
 
 import numpy as np
@@ -14,7 +13,7 @@ from dph_theory import FORWARD_KL, stationary
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import Sheet, look
+from ..style import GREY, Sheet, look
 
 NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
@@ -49,28 +48,20 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    """Pass rate, and the first answer's share of the valid ones, against beta; misses are crosses."""
+    """The first answer's share of the valid ones against beta, one line per form; misses are crosses."""
     policies, runs = numbers
-    panels = sheet.panels(2)
+    axes = sheet.panels(height=2.6)
     for form, words in FORMS.items():
-        style = look(words) | {"marker": ""}
+        color = look(words)["color"]
         line = policies[(policies.form == form) & (policies.beta > 0)]
-        own = runs[runs.form == form]
-        limit = policies[(policies.form == form) & (policies.beta == 0)].iloc[0]
-        matched = own.verdict == "matched"
-        for axes, column in zip(panels, ("pass_rate", "first_share"), strict=True):
-            axes.plot(line.beta, line[column], label=f"{POLICIES[form]}, predicted", **style)
-            dots = look(words) | {"linestyle": "none"}
-            axes.plot(own.beta[matched], own[column][matched], label=words, **dots)
-            dots |= {"marker": "x", "label": f"{words}, missed"}
-            axes.plot(own.beta[~matched], own[column][~matched], **dots)
-        end, color = (line.beta.min(), limit.first_share), style["color"]
-        panels[1].plot(*end, marker=4, color=color, markersize=5, clip_on=False)
-        below = (4, -11 if form == "k3" else 4)
-        panels[1].annotate(f"{limit.first_share:.3g}", end, below, textcoords="offset points")
-    for axes, words in zip(panels, ("pass rate", "P(first answer | valid)"), strict=True):
-        axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words)
-    sheet.legend([panels[0]], 3)
+        limit = policies[(policies.form == form) & (policies.beta == 0)].first_share.item()
+        axes.plot(line.beta, line.first_share, color=color)
+        for reached, marker in ((True, "o"), (False, "x")):
+            own = runs[(runs.form == form) & ((runs.verdict == "matched") == reached)]
+            axes.plot(own.beta, own.first_share, marker, color=color)
+        axes.text(0.017, limit + 0.03, f"{words}: {limit:.3g}", color=color, size=8)
+    axes.text(1.5, 0.5, "lines: predicted\ndots: runs\n(crosses: missed)", ha="right", color=GREY, size=9)
+    axes.set(xscale="log", xlabel=r"$\beta$", ylabel="P(first answer | valid)", ylim=(0.48, 1.02))
 
 
 def distances(runs: pd.DataFrame) -> pd.DataFrame:

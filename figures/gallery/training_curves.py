@@ -1,10 +1,9 @@
 """Under GRPO and DAPO excess KL rises before Pass@k falls.
 
-Top: Pass@k. Bottom: excess KL, the part of KL(policy || base) above the minimum at the policy's pass rate,
-which is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost
-0.05 of its best Pass@16 (dotted) and the steps at which its excess KL has risen by the meter's thresholds
-(strokes). Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL has
-k3 without importance weight on all prompts.
+Excess KL is the part of KL(policy || base) above the minimum at the policy's pass rate, which is the collapse
+meter; means over prompts. Left: GRPO on strategies, exact, with the first step at which the meter warns and
+the step at which 0.05 of the best Pass@16 is lost. Right: DAPO in the tiny transformer on its training
+prompts, means over seeds with 95% intervals. The table has the other methods.
 """
 
 from typing import Any
@@ -15,7 +14,7 @@ from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 
 from ..frames import Records, means
-from ..style import Sheet, curve, look, written
+from ..style import BLUE, VERMILLION, Sheet, curve
 
 NEEDS = ("strategies", "styles")
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
@@ -45,28 +44,28 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Columns: the two models; rows: Pass@k and excess KL."""
-    axes = sheet.panels(4, height=1.9, across=2, sharex="col").reshape(2, 2)
-    for row, measure in zip(axes, ("pass", "excess"), strict=True):
-        for place, (name, curves) in enumerate(numbers["strategies"].items()):
-            style = look(name, label=written(name), markevery=(0.06 * place, 0.3))
-            curve(row[0], curves["step"], *curves[measure], **style)
-        for place, (name, curves) in enumerate(numbers["styles"].items()):
-            style = look(name, label=name, markevery=(place, len(STYLES)))
-            curve(row[1], curves["step"], *curves[measure], bars=True, **style)
-    axes[0, 0].set_ylabel(f"Pass@{numbers['k']}, strategies")
-    axes[0, 1].set_ylabel("Pass@8, tiny transformer")
-    for ax in axes[1]:
-        ax.set_ylabel("excess KL in nats")
-    last = numbers["strategies"]["GRPO"]["step"][-1]
-    axes[1, 0].set(xscale="symlog", xlabel="gradient step", xlim=(0, last))
-    axes[1, 1].set_xlabel("update")
-    color, leads = look("GRPO")["color"], numbers["leads"]
-    for ax in axes[:, 0]:
-        ax.axvline(leads[0]["coverage_step"], color=color, linewidth=0.7, linestyle=":")
-    warned = [(lead["meter_step"], lead["rise"]) for lead in leads if lead["meter_step"] is not None]
-    axes[1, 0].plot(*zip(*warned, strict=True), "|", color=color, markersize=9)
-    sheet.legend(axes.ravel(), 4)
+    """Pass@k and excess KL: GRPO on strategies with its warning (left), DAPO in the transformer (right)."""
+    panels, lead = sheet.panels(2), numbers["leads"][0]
+    shown = (
+        (numbers["strategies"]["GRPO"], numbers["k"], "gradient step", "GRPO, strategies"),
+        (numbers["styles"]["DAPO"], 8, "update", "DAPO, tiny transformer"),
+    )
+    for axes, (curves, k, time, title) in zip(panels, shown, strict=True):
+        for measure, color in (("pass", BLUE), ("excess", VERMILLION)):
+            curve(axes, curves["step"], *curves[measure], color=color)
+        end, more = curves["step"][-1], {"ha": "right", "size": 9}
+        axes.text(end, curves["pass"][0][-1] - 0.16, f"Pass@{k}", color=BLUE, **more)
+        axes.text(end, curves["excess"][0][-1] + 0.07, "excess KL", color=VERMILLION, **more)
+        axes.set(xlabel=time, ylabel="Pass@k; excess KL, nats", title=title)
+        axes.set_ylim(0, 1.3 if k == numbers["k"] else 1.75)
+    curves, ax = shown[0][0], panels[0]
+    ax.set(xscale="log", xlim=(10, curves["step"][-1]))
+    marks = (("excess", "meter_step", VERMILLION, "warning"), ("pass", "coverage_step", BLUE, "0.05 lost"))
+    for measure, key, color, words in marks:
+        at = lead[key], np.interp(lead[key], curves["step"], curves[measure][0])
+        ax.plot(*at, "o", color=color, markersize=6)
+        side: Any = {"ha": "right" if measure == "excess" else "left", "color": color}
+        ax.annotate(words, at, (-7 if measure == "excess" else 7, 4), textcoords="offset points", **side)
 
 
 def table(numbers: dict[str, Any]) -> Table:

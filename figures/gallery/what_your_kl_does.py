@@ -2,8 +2,8 @@
 
 Published forms of a KL term are evaluated on the samples that they are used with, by enumeration of every
 answer of small problems. A row is the quantity that a form's value estimates and a column the quantity that
-its gradient minimises, or the nearest one if neither is exact. Numbers count forms; dark cells on the
-diagonal are forms that minimise the quantity that they estimate. `dph audit catalogue` lists the forms.
+its gradient minimises, or the nearest one if neither is exact. Numbers count forms; in blue
+cells both are the same. `dph audit catalogue` lists the forms.
 """
 
 import numpy as np
@@ -41,17 +41,19 @@ def _quantity(name: str) -> str:
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """One cell per pair of quantities, with its number of forms: blue if both are equal, else grey."""
     estimated, minimised = (frame[part].str["name"].map(_quantity) for part in ("value", "gradient"))
-    table, axes = pd.crosstab(estimated, minimised), sheet.panels(height=3.1)
-    table = table.reindex(index=[*QUANTITIES], columns=[*QUANTITIES], fill_value=0)
+    table, axes = pd.crosstab(estimated, minimised), sheet.panels(height=2.9)
+    rows, columns = ([name for name in QUANTITIES if name in set(part)] for part in (estimated, minimised))
+    table = table.reindex(index=rows, columns=columns)
     for (row, column), number in np.ndenumerate(table.to_numpy()):
-        agrees = row == column and number
+        agrees = rows[row] == columns[column] and number
         color = BLUE if agrees else LIGHT if number else "white"
         axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=color, edgecolor=LIGHT, lw=0.5))
         axes.text(column, row, number or "", ha="center", va="center", color="white" if agrees else BLACK)
-    axes.set(xlim=(-0.5, len(table) - 0.5), ylim=(len(table) - 0.5, -0.5))
-    axes.set_xticks(range(len(table)), table.columns, rotation=40, ha="right")
-    axes.set_yticks(range(len(table)), table.index)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
     axes.set(xlabel="its gradient minimises", ylabel="its value estimates")
+    axes.set_title("Number of forms; blue: both are the same")
     axes.tick_params(length=0)
 
 

@@ -1,11 +1,13 @@
 """A reproduction: its stages, and the page of what they left."""
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from markupsafe import escape
 
 from dph_theory.support.record import record
 from dph_theory.theorems import THEOREMS
@@ -172,8 +174,10 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
     reports = [{"theorem": name, "verdict": "PROVED", "unexpected": []} for name in names]
     reports[2] = reports[2] | {"unexpected": ["<odd>"]}
     drawn = [
-        DrawnFigure(replace(module.figure("stationary_policies"), title="A title & more"), None, None),
-        drawn_figures(Records(), {"mu_beta": b"<?xml?><svg><g/></svg>"})[NAMES.index("mu_beta")],
+        DrawnFigure(module.figure("stationary_policies"), "A title & more"),
+        drawn_figures(Records(), {"mu_beta": (b"<svg>wide</svg>", b"<svg>narrow</svg>")})[
+            NAMES.index("mu_beta")
+        ],
     ]
     outcomes = [
         StageEnd("verify", "done", 1.25, "all <well>"),
@@ -181,10 +185,14 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
     ]
     verdicts = {"results": {"reports": reports}}
     whole = page(verdicts, drawn, {"styles": ["It fell."]}, outcomes, {"seed": 4})
-    words = ("2 of 3 statements are as\nexpected: 3 PROVED", "<svg><g/></svg>", "It fell.", "seed: 4")
+    words = ("2 of 3 statements are as expected:\n3 PROVED", "It fell.", "seed: 4")
     failed = ('<div class="failed" role="alert">', "It could not be drawn.", "<pre>Traceback</pre>")
     escaped = ("all &lt;well&gt;", "A title &amp; more")
     assert [word for word in (*words, *failed, *escaped) if word not in whole] == []
+    (narrow,), (wide,) = (
+        re.findall(rf'{name}="data:image/svg\+xml;base64,([^"]*)"', whole) for name in ("srcset", "src")
+    )
+    assert [b64decode(part) for part in (narrow, wide)] == [b"<svg>narrow</svg>", b"<svg>wide</svg>"]
     # Links lead somewhere, and nothing is loaded from elsewhere.
     ids, links = (re.findall(found, whole) for found in (r'<[^>]* id="([^"]+)"', r'<a [^>]*href="([^"]+)"'))
     assert len(ids) == len(set(ids))
@@ -196,5 +204,32 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
 def test_without_verdicts_and_drawings_it_has_every_figure_in_order_and_no_count():
     found = drawn_figures(Records(), {})
     assert [one.figure.name for one in found] == list(NAMES)
-    assert {one.svg for one in found} == {None}
+    assert {one.wide for one in found} == {None}
     assert "statements are as" not in page(None, found, {}, [], {})
+
+
+def test_the_page_begins_with_ten_findings_that_lead_to_their_figures():
+    first = page(None, drawn_figures(Records(), {}), {}, [], {}).partition("<main>")[0]
+    for name in NAMES[:10]:
+        assert f'<li><a href="#figure-{name}">{escape(module.figure(name).title)}</a></li>' in first
+    assert first.count("<li>") == 10
+
+
+def test_the_page_fits_a_telephone():
+    """Nothing has a fixed least width, and names break nowhere."""
+    style = page(None, [], {}, [], {}).partition("<style>")[2].partition("</style>")[0]
+    assert "min-width" not in style
+    assert re.search(r"code \{[^}]*white-space: nowrap", style)
+
+
+def test_a_finding_that_a_reduced_run_contradicts_is_marked():
+    one = replace(module.figure("mu_beta"), claim=lambda numbers: False)
+    assert one.finding(None) == f"Not so in these numbers: {one.title}"
+
+
+def test_formulas_of_statements_are_set():
+    pytest.importorskip("latex2mathml")
+    reports = [{"theorem": name, "verdict": "PROVED", "unexpected": []} for name in THEOREMS]
+    whole = page({"results": {"reports": reports}}, [], {}, [], {})
+    assert whole.count("<math ") == len(THEOREMS)
+    assert "\\frac" not in whole
