@@ -142,7 +142,7 @@ def _fall(comparison: "Comparison") -> str:
 
 
 def curve_table(curves: PassCurves, most: int = MOST_KS) -> Table:
-    """Tabulate Pass@k of both at `most` values of k, the difference with its band, and its sign."""
+    """Tabulate Pass@k of both checkpoints at up to `most` values of k, with difference, band and sign."""
     shown = [k for k in shown_ks(curves.k[-1]) if k in curves.k] if len(curves.k) > most else [*curves.k]
     while len(shown) > max(most, 2):
         shown = [*shown[:-1:2], shown[-1]]

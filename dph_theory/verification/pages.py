@@ -32,7 +32,7 @@ def members(subject: str) -> list[Theorem]:
 
 
 def pages() -> dict[str, str]:
-    """Every page by the name of its file: the index, and one a subject."""
+    """Markdown of every theorem page by file name: the index, and one page per subject."""
     return {"index.md": index()} | {f"{name}.md": subject_page(name) for name in SUBJECTS}
 
 

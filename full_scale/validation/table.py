@@ -208,19 +208,19 @@ class SetMeans:
     pass_rate: float
     base_pass_rate: float
     kl: float
-    cost: float  # The least KL at these pass rates.
+    cost: float  # The minimum of the KL at these pass rates.
     excess: float
 
     @classmethod
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
-        """Compute the means of a set."""
+        """Average pass rates and KL (nats) over the prompts of one set of one run."""
         measured = frontier(prompts)
         of_prompts = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
         rate, base, kl, cost = (float(values.mean()) for values in of_prompts)
         return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
-        """Cells of a table row. The unbiased estimate of the least KL is clipped at 0."""
+        """Cells of a table row. The unbiased estimate of the minimum is clipped at 0."""
         least = max(0.0, self.cost)
         shown = (self.pass_rate, self.base_pass_rate, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
@@ -309,7 +309,7 @@ class Validation:
         """Tables of Pass@k, of the measurements on each set, and of the judged checks and predictions."""
         ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
         of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
-        of_set = ("run", "set", "pass_rate", "base", "KL", "least KL", "excess KL")
+        of_set = ("run", "set", "pass_rate", "base", "KL", "minimum", "excess KL")
         of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
         checks = "instrument checks: true for every policy; a violation is an error of the records"
         predicted = "predictions, which training may fail to meet"

@@ -291,7 +291,10 @@ def minus_log_loss_of_base(base_tokens: list[Values], valid: Values) -> Values:
 
 
 def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values:
-    """The token losses at p_*, written as next-token tables; those of the base where it never comes."""
+    """Token losses of the filtered model p_*, shape (batch, losses).
+
+    p_* is written as next-token tables. After prefixes that p_* never produces, the table is the base's.
+    """
     after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
     for base in reversed(base_tokens):
         mass = after.sum(axis=-1)
