@@ -217,7 +217,7 @@ def _kl_table(comparison: "Comparison") -> Table:
         return Table((), ())
     parts = {
         "KL(run || base), nats": spent.total,
-        "least at these pass rates": spent.least,
+        "minimum at these pass rates": spent.least,
         "excess": spent.excess,
         "excess among correct answers": spent.correct,
         "excess among incorrect answers": spent.incorrect,

@@ -21,7 +21,7 @@ _PLACES = {
     "own reward": "in each token's own reward",
     "definition": "in the loss, in its definition form",
 }
-_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "corrected k3"}
+_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "k3 with importance weight"}
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
 _ZERO = "k1 in the loss"  # Its expected gradient is zero.

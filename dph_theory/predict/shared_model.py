@@ -109,10 +109,11 @@ class SharedModelForecast(Shown):
         opening = "Direction only: expect" if self.beyond else "Expect"
         lines = [
             f"{opening} {measure} to {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of "
-            f"Adam at {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
+            f"Adam at {self.step:g}; first-step change of log odds: {self.first_move:.2g} "
+            f"({Path(kernel).name})."
         ]
         domain, word = errors["beyond" if self.beyond else "within"], "above" if self.beyond else "below"
-        error = f"First moves {word} {HOLDS_TO:g}: {domain['settings']} forecasts"
+        error = f"First steps {word} {HOLDS_TO:g}: {domain['settings']} forecasts"
         error += f" erred by {domain['rms']:.3f} (rms)"
         if self.beyond:
             error += f", in direction {domain['moved'] - domain['right']} of {domain['moved']}"

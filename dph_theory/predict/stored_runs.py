@@ -22,7 +22,7 @@ RETAINED = 0.9
 """Pass@k counts as retained if at least this share of it is left."""
 NONE, REHEARSAL, FALLS = "none", "rehearsal", "fall"
 _KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
-_FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
+_FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "k3 with importance weight"}
 _PLAIN = ("GRPO", "MaxRL")
 """Methods whose runs with and without a KL are compared."""
 _SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std", "mean": "mean"}

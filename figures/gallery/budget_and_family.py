@@ -2,7 +2,7 @@
 
 A small Llama with a third of 36 answers correct is trained with the KL of the answer in the reward, by LoRA
 adapters of several ranks or with all weights; every answer is enumerated. Lines are means over seeds of
-KL(run || stationary policy) after 600 steps, and dashed after 150. The table also has the effective number of
+KL(run || stationary policy) after 600 steps, and dashed after 150. The table also has exp(entropy) of the
 correct answers, and runs that minimise the forward KL to the filtered model.
 """
 

@@ -91,7 +91,7 @@ def given_graph(first: Values, later: Values, graph: Values) -> tuple[Values, Va
 
 
 def least_of_one_table(first: Values, later: Values, graph: Values) -> Values:
-    """The least KL to the base of tables within the graph that are the same at all positions."""
+    """The minimum KL to the base of tables within the graph that are the same at all positions."""
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
 
     def loss(odds: Values, row: int) -> float:
