@@ -91,7 +91,7 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (resolved, {"dtype": "float16"}, r"model\.dtype='float16'.*scaled"),
         (built, {"exp": []}, "nothing to train, every prompt is solved: run dph presample"),
         (built, {"exp": ["e1"]}, "1 unsolved prompts are fewer than the 2"),
-        (built, {"rows": 0}, "nothing to rehearse: no correct rollout of D_pef's 2 prompts ended"),
+        (built, {"rows": 0}, "nothing to rehearse: no correct rollout of the 2 solved prompts ended"),
         (built, {"recipe": {"sampling": {"temperature": 1.0}}}, r"temperature=0\.9.*1\.0"),
         (built, {"hashed": "other"}, "model_hash='.*other"),
         (built, {"recipe": {"model": {"path": "no/model"}}, "method": "GRPO"}, r"model\.path='no/model'"),
