@@ -71,7 +71,7 @@ SECTIONS = {
     },
     "Training": {
         "presample": _Command("full_scale.cli",
-                              "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.", "full",
+                              "Roll out the model; split its prompts; store correct answers.", "full",
                               "--config tiny-sql"),
         "train": _Command("full_scale.cli", "Train by a recipe, from the last checkpoint if there is one.",
                           "full", "--config tiny-sql method.name=DPH-F --dry-run"),

@@ -15,7 +15,7 @@ BASE_RATES = np.array([0.02, 0.1, 0.3, 0.6, 0.9])
 
 
 def main(target: float = 0.8) -> None:
-    """One beta for all prompts; each prompt's pass rate and least KL (`many_prompts`, `kl_control`)."""
+    """One beta for all prompts; each prompt's pass rate and minimum KL (`many_prompts`, `kl_control`)."""
     beta = float(beta_for_mean_pass_rate(BASE_RATES, target))
     reached = mu_from_beta(BASE_RATES, beta)
     cost = kappa(reached, BASE_RATES)

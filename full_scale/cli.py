@@ -74,7 +74,7 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
         _say(console, [f"Next: dph predict trl beta=0.04 --counts {path}  # or your train.py"])
 
 
-@click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")
+@click.command(name="presample", short_help="Roll out the model; split its prompts; store correct answers.")
 @_config
 @_overrides
 def presample_command(config: str, overrides: Sequence[str]) -> None:

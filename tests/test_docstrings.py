@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +18,6 @@ OLD_WORDS = re.compile(
     re.I,
 )
 """Words with a modern one in their place: matched, constant, distinguished, minus, from where."""
-ROOMS = {"dph_theory/predict": 19, "dph_theory/transfer": 9}
-"""Rooms that are still to be rewritten, with the number of their offenders: it may only fall."""
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
@@ -36,28 +33,14 @@ def offends(text: str) -> bool:
     return bool(OPENERS.match(text.strip()) or OLD_WORDS.search(prose))
 
 
-def room(path: Path) -> str:
-    """The room of `ROOMS` that the file belongs to, or its own path if the file has to be clean."""
-    place = path.relative_to(ROOT).as_posix()
-    return max((name for name in ROOMS if place.startswith(name)), key=len, default=place)
-
-
-def offenders() -> dict[str, list[str]]:
-    places: dict[str, list[str]] = {}
-    for path in SOURCES:
-        for line, text in docstrings(path):
-            if offends(text):
-                places.setdefault(room(path), []).append(f"{path.relative_to(ROOT)}:{line}: {text[:60]!r}")
-    return places
-
-
 def test_docstrings_say_the_noun_in_modern_words():
-    assert [place for name, places in offenders().items() if name not in ROOMS for place in places] == []
-
-
-def test_the_rooms_to_be_rewritten_have_no_more_offenders_than_before():
-    counts = Counter({name: len(places) for name, places in offenders().items() if name in ROOMS})
-    assert {name: count for name, count in counts.items() if count > ROOMS[name]} == {}
+    places = (
+        f"{path.relative_to(ROOT)}:{line}: {text[:60]!r}"
+        for path in SOURCES
+        for line, text in docstrings(path)
+        if offends(text)
+    )
+    assert [*places] == []
 
 
 @pytest.mark.parametrize(

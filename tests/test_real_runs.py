@@ -118,7 +118,7 @@ def test_the_page_s_sentences_have_the_numbers_of_the_record():
         f"in {sum(g['best'] == 1 for g in leads)} all lead with the best strategy, "
         f"in {sum(g['best'] == 0 for g in leads)} none does",
         f"in {falls} of {len(runs)} runs, both up in {rises} (McNemar, Holm); "
-        f"Pass@11 less Pass@1 is at most .10 in {small}.",
+        f"Pass@11 minus Pass@1 is at most .10 in {small}.",
         f"raises Pass@11 in {sum(x['low'] > 0 for x in replayed)} of {len(replayed)} cells and lowers it in "
         f"{sum(x['high'] < 0 for x in replayed)} (95%",
         f"{data['repeated']:,} of {data['of']:,} at neighbouring places repeat the group before",

@@ -260,7 +260,10 @@ def audit_advantage(
 
 
 def weight_of(table: ByCount, pass_rate: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
-    """alpha_G(V), shape of `pass_rate`; over the chance that rewards differ, if equal ones are dropped."""
+    """Gradient weight alpha_G(V) at each pass rate, shape of `pass_rate`.
+
+    With `drops_equal_groups` the weight is divided by the probability that a group's rewards differ.
+    """
     size = table.group_size
     mixed_chance = 1 - pass_rate**size - (1 - pass_rate) ** size if drops_equal_groups else 1.0
     return np.asarray(table.weight(pass_rate) / mixed_chance)

@@ -23,7 +23,11 @@ CLEAR = 3
 
 
 def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | None:
-    """Codes of each checkpoint's answers to the same prompts; None if a prompt lacks its answers."""
+    """Number the distinct correct answers to each prompt, alike for all checkpoints.
+
+    Returns one array (prompts, answers) per checkpoint with the number of each correct answer's text and -1
+    for incorrect or missing answers. Returns None if a prompt has no stored answers.
+    """
     if not all(row.correct and row.answers for side in sides for row in side):
         return None
     numbers: list[dict[str, int]] = [{} for _ in sides[0]]
@@ -39,7 +43,11 @@ def answer_codes(sides: Sequence[Sequence[PromptRow]]) -> list[np.ndarray] | Non
 
 
 def code_counts(codes: np.ndarray, kinds: int) -> np.ndarray:
-    """Count how often each correct answer was given to each prompt, shape (prompts, kinds)."""
+    """Count how often each distinct correct answer was given to each prompt, shape (prompts, kinds).
+
+    `codes` has shape (prompts, answers): the number of the answer's text, in 0..kinds-1, or -1 if the answer
+    is incorrect or missing.
+    """
     counts = np.zeros((len(codes), kinds + 1))
     np.add.at(counts, (np.arange(len(codes))[:, None], codes), 1)
     return counts[:, :-1]

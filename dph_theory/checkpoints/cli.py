@@ -25,7 +25,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
 @terminal.counts_options
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
-@click.option("--min-n", type=click.IntRange(min=1), default=1, help="Least number of answers to a prompt.")
+@click.option("--min-n", type=click.IntRange(min=1), default=1, help="Minimum number of answers to a prompt.")
 @click.option("--k", "ks", type=_numbers, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
 @click.option(
     "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."

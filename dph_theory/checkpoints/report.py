@@ -142,7 +142,7 @@ def _fall(comparison: "Comparison") -> str:
 
 
 def curve_table(curves: PassCurves, most: int = MOST_KS) -> Table:
-    """Tabulate Pass@k of both at `most` values of k, the difference with its band, and its sign."""
+    """Tabulate Pass@k of both checkpoints at up to `most` values of k, with difference, band and sign."""
     shown = [k for k in shown_ks(curves.k[-1]) if k in curves.k] if len(curves.k) > most else [*curves.k]
     while len(shown) > max(most, 2):
         shown = [*shown[:-1:2], shown[-1]]
@@ -217,7 +217,7 @@ def _kl_table(comparison: "Comparison") -> Table:
         return Table((), ())
     parts = {
         "KL(run || base), nats": spent.total,
-        "least at these pass rates": spent.least,
+        "minimum at these pass rates": spent.least,
         "excess": spent.excess,
         "excess among correct answers": spent.correct,
         "excess among incorrect answers": spent.incorrect,

@@ -40,7 +40,10 @@ class TokenEstimate(NamedTuple):
     value: Callable[[Any, Any], Any]
 
     def clamped(self, xp: Any, x: Any, inner: float | None = None, outer: float | None = None) -> Any:
-        """Clamp x to +-inner and the value to +-outer; None means no clamp."""
+        """Evaluate the estimate at log-ratios x clamped to +-inner, and clamp the value to +-outer.
+
+        `xp` is the array module (numpy, torch or sympy); the value has the shape of `x`. None means no clamp.
+        """
         return bounded(self.value(xp, bounded(x, inner)), outer)
 
 

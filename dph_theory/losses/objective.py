@@ -116,7 +116,7 @@ class RehearsedPrompts:
     def words(self) -> str:
         """Such as: Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
         by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
-        return f"Solved prompts (D_pef) are rehearsed by {by}; the others (D_exp) are explored"
+        return f"Solved prompts (D_pef) are rehearsed by {by}; unsolved prompts (D_exp) are trained"
 
 
 @dataclass(frozen=True)

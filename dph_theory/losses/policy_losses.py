@@ -93,7 +93,7 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
 
 
 class Sampled(NamedTuple):
-    """A batch of sampled tokens, the input of a surrogate."""
+    """A batch of sampled tokens, the input of a surrogate; all tensors have shape (batch, tokens)."""
 
     log_pi: Tensor
     log_old: Tensor
@@ -102,7 +102,7 @@ class Sampled(NamedTuple):
 
     @property
     def x(self) -> Tensor:
-        """log r."""
+        """Log-ratio of the policy to the sampling policy, shape (batch, tokens)."""
         return self.log_pi - self.log_old
 
     def ratio(self, inner: float | None = None) -> Tensor:
@@ -120,7 +120,7 @@ class Sampled(NamedTuple):
 
     @property
     def moved(self) -> Tensor:
-        """pi - old, detached."""
+        """Change of each token's probability since sampling, pi - pi_old, shape (batch, tokens)."""
         return torch.exp(self.log_pi.detach()) - torch.exp(self.log_old)
 
     @property

@@ -1,7 +1,7 @@
-"""What a run's settings will do: the pass rates that they lead to, and when.
+"""Prediction of a run from its settings: the pass rates that training converges to, and the held-out Pass@k.
 
-`configuration_of` reads the settings of nine trainers; the KL terms and what they converge
-to stand in `dph_theory.losses.kl_terms`.
+`configuration_of` reads the settings of a trainer. The KL terms and the policies that they converge to are in
+`dph_theory.losses.kl_terms`.
 """
 
 import lazy_loader

@@ -121,7 +121,7 @@ def _forecast(path: Path, run: _Run, **training: Any) -> Any:
 
     objective, rate = run.configuration.objective, run.number("rate")
     if objective.rehearsal is not None:
-        raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
+        raise ValueError("--transfer forecasts no rehearsal: use method.name=GRPO for the unsolved prompts")
     if rate is None:
         raise ValueError(
             f"--transfer needs the learning rate of Adam: {run.reading.table['rate']}=1e-6, or yours"

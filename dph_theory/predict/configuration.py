@@ -1,4 +1,4 @@
-"""What a run's settings amount to: objectives, the settings that decide them, and what was not read."""
+"""Objectives that a run's settings allow, the settings that decide between them, and the names not read."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -21,7 +21,7 @@ _PLACES = {
     "own reward": "in each token's own reward",
     "definition": "in the loss, in its definition form",
 }
-_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "corrected k3"}
+_SHORT = {("loss", "k2"): "k2", ("loss", "k3"): "k3", ("ratio", "k3"): "k3 with importance weight"}
 DECIDING = ("kl", "kl2", "advantage", "group")
 _LABELS = {"updates": "updates a batch: {}", "clip": "clip: {}", "sampler": "sampler: {}"}
 _ZERO = "k1 in the loss"  # Its expected gradient is zero.
@@ -38,12 +38,20 @@ class Case:
 
 @dataclass(frozen=True, repr=False)
 class Configuration(Shown):
-    """What a run's settings amount to.
+    """Objective of a run as read from its settings, with everything that is uncertain about the reading.
 
-    cases: the objectives that the settings allow, the likeliest first; older: those of earlier versions where
-    they differ; also: words on updates, clip, sampler and the rest; read: settings that decide, with lines;
-    doubts: settings with several values; changes: settings known to change the loss; suspicious: names not
-    read that sound as if they did; not_read: the other names; void: why the run is no RLVR, if so.
+    Attributes:
+        trainer: Title of the trainer.
+        version: Version of the trainer whose defaults are used.
+        cases: Objectives that the settings allow, the likeliest first.
+        older: Objectives of earlier versions of the trainer that differ from `cases`.
+        also: Sentences about updates, clip, sampler and other settings outside the objective.
+        read: Settings that decide the objective, each with its line in the file.
+        doubts: Settings for which the file allows several values.
+        changes: Settings that are known to change the loss.
+        suspicious: Unread settings whose names suggest that they change the loss.
+        not_read: All other unread settings.
+        void: Reason why the run is not RL on verifiable rewards; empty if it is.
     """
 
     trainer: str
@@ -159,7 +167,7 @@ def configuration_of(
 
 
 def configured(reading: SettingsReading) -> Configuration:
-    """What a trainer's table makes of the settings of a run."""
+    """Return the configuration that a trainer's table assigns to the settings of a run."""
     newest, *past = reading.versions
     cases, older = [*_cases(reading, newest)], list[Case]()
     later, last = newest, [_end(case) for case in cases]

@@ -28,7 +28,7 @@ class PromptPrediction:
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Shown):
-    """What settings do: to each prompt and on the mean."""
+    """Predicted pass rate of each prompt, and the mean pass rate before and after training."""
 
     configuration: Configuration
     prompts: tuple[PromptPrediction, ...]

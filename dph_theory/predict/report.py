@@ -133,7 +133,7 @@ class PredictionReport:
         yield from _listed("Also", run.also, rows)
 
     def _settings(self, rows: int) -> Iterator[str]:
-        """What was read, is not certain, changes the answer, and was not read."""
+        """List the settings that were read, are uncertain, change the answer, or were not read."""
         run = self.configuration
         yield from _listed("Read", run.read, rows)
         yield from _listed("Not certain", run.doubts, max(rows, 1))

@@ -55,11 +55,19 @@ class SettingOutcome:
 
 @dataclass(frozen=True, repr=False)
 class SharedModelForecast(Shown):
-    """What a run is predicted to do to prompts that share its model.
+    """Forecast of Pass@1 and Pass@k of prompts that share one model, for a run and for other settings.
 
-    `sets`, its prompts; `first_move`, the root mean square of what the first step adds to their log odds;
-    `lost`, held-out ones that the run loses; `base`, where all settings begin; `choices`, what they come to
-    in as many steps, the user's own first, and `overflowing` those that come to nothing finite.
+    Attributes:
+        k: Number of answers in Pass@k.
+        steps: Number of training steps.
+        step: Learning rate of Adam.
+        sets: Forecast for each set of prompts, the trained set first.
+        first_move: Root mean square change of the prompts' log odds by the first step.
+        lost: Names of the held-out prompts whose Pass@k the run loses.
+        base: Pass rates before training.
+        choices: Pass rates after `steps` steps, the user's settings first.
+        overflowing: Settings whose forecast is not finite.
+        sampled: True if the kernel was measured on sampled answers.
     """
 
     k: int
@@ -94,17 +102,18 @@ class SharedModelForecast(Shown):
         return [Table.from_rows(measures, along), Table.from_rows(head, ends)]
 
     def lines(self, kernel: str) -> list[str]:
-        """Whether Pass@k falls, and how far such forecasts were off; what would retain more; what is lost."""
+        """Say in lines how Pass@k changes, the typical error, better settings, and the prompts lost."""
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
         own, better, errors = self.choices[0], self.better()[:3], forecast_errors()
         base, end = self.base.held_out[1], own.held_out[1]
         opening = "Direction only: expect" if self.beyond else "Expect"
         lines = [
             f"{opening} {measure} to {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of "
-            f"Adam at {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
+            f"Adam at {self.step:g}; first-step change of log odds: {self.first_move:.2g} "
+            f"({Path(kernel).name})."
         ]
         domain, word = errors["beyond" if self.beyond else "within"], "above" if self.beyond else "below"
-        error = f"First moves {word} {HOLDS_TO:g}: {domain['settings']} forecasts"
+        error = f"First steps {word} {HOLDS_TO:g}: {domain['settings']} forecasts"
         error += f" erred by {domain['rms']:.3f} (rms)"
         if self.beyond:
             error += f", in direction {domain['moved'] - domain['right']} of {domain['moved']}"
@@ -125,7 +134,7 @@ class SharedModelForecast(Shown):
         return self.first_move > HOLDS_TO
 
     def _lost_lines(self, errors: Mapping[str, Any]) -> Iterator[str]:
-        """The prompts that are lost, by their last line, and how often such names were right."""
+        """Name the lost prompts by their last line, and say how often such names were correct."""
         if self.lost:
             names = [f'"{_last_line(name)}"' for name in self.lost[:_NAMED]]
             more = f" and {len(self.lost) - _NAMED} more (--all)" if len(self.lost) > _NAMED else ""
@@ -137,7 +146,7 @@ class SharedModelForecast(Shown):
             yield f"Left out, not finite: {len(self.overflowing)} other settings (--all)."
 
     def notes(self) -> list[str]:
-        """What the deviations are of, all prompts that are lost, and the settings that are left out."""
+        """Explain the deviations, and list all lost prompts and all settings without a finite forecast."""
         seeds = f"+- is over {SEEDS} seeds of the linear model; the error of its forecasts stands above."
         lost = f"Lost: {'; '.join(map(_last_line, self.lost))}."
         left_out = f"Not finite: {'; '.join(self.overflowing)}."
@@ -162,23 +171,29 @@ def forecast(
     frontier: bool = True,
     seed: int = 0,
 ) -> SharedModelForecast:
-    """What a run does to the prompts of a kernel, those of its first set trained.
+    """Forecast Pass@k of a kernel's prompts when the prompts of its first set are trained.
 
-    Parameters: kernel, as `dph transfer` measures it; method, such as
-    `LinearisedMethod.from_objective` a configuration's objective; steps, of Adam at a constant
-    `learning_rate`, whose length along the gradient the kernel has; k; held_out, the one set to be
-    shown beside the trained; batch, prompts a step, by default all; frontier, whether other settings are
-    tried. Returns a SharedModelForecast. Raises ValueError for a set that the kernel lacks, and for a kernel
-    without the length of a step. Source: ours, theory N.
+    Args:
+        kernel: Kernel that `dph transfer` measured.
+        method: Training method, for example `LinearisedMethod.from_objective` of a configuration's objective.
+        steps: Number of steps of Adam.
+        learning_rate: Constant learning rate of Adam; the kernel has the length of its step.
+        k: Number of answers in Pass@k.
+        held_out: Held-out set to be shown beside the trained set; all sets by default.
+        batch: Prompts per step; all trained prompts by default.
+        frontier: Also forecast other settings.
+        seed: Seed of the first of the simulated trainings.
+
+    Returns:
+        The forecast for the method and, with `frontier`, for other settings.
+
+    Raises:
+        ValueError: If the kernel lacks the set `held_out`, or has no length of a step.
+
+    Source: ours, theory N.
     """
-    if "adam" not in kernel.about:
-        allowed = "one that dph transfer measured, which gives Adam's step"
-        raise argument_error("kernel", repr(kernel), allowed)
-    first, *untrained = dict.fromkeys(kernel.sets)
-    if held_out is not None and held_out not in untrained:
-        allowed = f"one of {', '.join(untrained) or 'none: all are trained'}"
-        raise argument_error("held_out", held_out, allowed)
-    trained, shown = kernel.prompts_in(first), [held_out] if held_out else untrained
+    first, *shown = _shown_sets(kernel, held_out)
+    trained = kernel.prompts_in(first)
     training: dict[str, Any] = {"steps": steps, "step": learning_rate * kernel.about["adam"], "batch": batch}
     alternatives = [*_alternatives(kernel, method, trained, np.random.default_rng(seed))] if frontier else []
     methods = [(method, SEEDS), *((other, FEW) for _, other in alternatives)]
@@ -206,6 +221,18 @@ def forecast(
     )
 
 
+def _shown_sets(kernel: AnswerKernel, held_out: str | None) -> list[str]:
+    """Names of the trained set and of the held-out sets to be shown."""
+    if "adam" not in kernel.about:
+        allowed = "one that dph transfer measured, which gives Adam's step"
+        raise argument_error("kernel", repr(kernel), allowed)
+    first, *untrained = dict.fromkeys(kernel.sets)
+    if held_out is not None and held_out not in untrained:
+        allowed = f"one of {', '.join(untrained) or 'none: all are trained'}"
+        raise argument_error("held_out", held_out, allowed)
+    return [first, *([held_out] if held_out else untrained)]
+
+
 def _rates_at(curves: TrainingCurves, prompts: np.ndarray, k: int, time: int) -> tuple[float, float]:
     """Pass@1 and Pass@k at that time, the mean over seeds."""
     first, passed = curves.pass_at_k(prompts, np.array([1, k]))[:, time].mean(axis=0).tolist()
@@ -221,7 +248,7 @@ def _set_forecast(name: str, curves: TrainingCurves, prompts: np.ndarray, k: int
 
 
 def _last_line(name: str) -> str:
-    """What distinguishes a prompt among those that begin with the same examples."""
+    """Return a prompt's last line, which differs between prompts that begin with the same examples."""
     return name.strip().splitlines()[-1].strip()
 
 
@@ -235,7 +262,7 @@ def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
 def _alternatives(
     kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, generator: np.random.Generator
 ) -> Iterator[tuple[str, LinearisedMethod]]:
-    """Other settings: each kind of KL, rehearsal of solved prompts, and a few prompts held at the base."""
+    """Yield other settings: each kind of KL, rehearsal of solved prompts, a penalty on a few prompts."""
     plain = replace(method, beta=0.0, divergence=None, in_reward=False, holds=())
     yield "no KL", plain
     for name, divergence in _KLS.items():

@@ -1,4 +1,4 @@
-"""What measured runs retained of Pass@k: what a similar run may expect, and which settings retained more.
+"""Pass@k that measured runs retained: the closest run to given settings, and the settings that retained more.
 
 `measured.json` contains rows of stored records, and a test compares these rows with the records. Rows of
 another record, with the fields of `StoredRuns`, are added to the file: the first in the file is quoted first.
@@ -22,7 +22,7 @@ RETAINED = 0.9
 """Pass@k counts as retained if at least this share of it is left."""
 NONE, REHEARSAL, FALLS = "none", "rehearsal", "fall"
 _KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
-_FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
+_FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "k3 with importance weight"}
 _PLAIN = ("GRPO", "MaxRL")
 """Methods whose runs with and without a KL are compared."""
 _SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std", "mean": "mean"}
@@ -102,22 +102,26 @@ def measured() -> tuple[StoredRuns, ...]:
 
 
 def forecast_errors() -> Mapping[str, Any]:
-    """Errors of forecasts made before their runs: of held-out Pass@k, and of which prompts are lost.
+    """Return the errors of forecasts made before their runs, for held-out Pass@k and for lost prompts.
 
     Returns:
-        within, beyond: errors where the first step moves log odds by at most HOLDS_TO, and by more, with the
-        settings that moved in the right direction; constrained: the mean error where few prompts are held at
-        the base; named, named_lost, lost: prompts named as lost, those that were, and all lost.
+        A mapping. `within` and `beyond` have the errors of forecasts whose first step changes log odds by at
+        most HOLDS_TO and by more, with the number that had the correct direction. `constrained` is the mean
+        error of settings with a penalty on a few prompts. `named`, `named_lost` and `lost` count the prompts
+        named as lost, those of them that were lost, and all lost prompts.
     """
     return dict(_stored()["errors"])
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What measured runs lead to expect of held-out Pass@k at large k.
+    """Expected change of held-out Pass@k at large k, from the closest measured runs.
 
-    course: the change of Pass@k, "" where that is not known, and reason, why not; nearest: the closest runs
-    of the first task that has such runs; differences: how a run with these settings differs from them.
+    Attributes:
+        course: Change of Pass@k as a verb; empty if not known.
+        reason: Why the change is not known.
+        nearest: Closest runs of the first task that has such runs.
+        differences: Differences between the given settings and the closest runs, in words.
     """
 
     course: str

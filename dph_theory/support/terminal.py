@@ -28,7 +28,7 @@ seed = click.option(
 )
 COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
     "reward": ("--correct", str, "Column of rewards, or of whether answers are correct."),
-    "correct_from": ("--correct-from", float, "Least reward of a correct answer. [default: 1]"),
+    "correct_from": ("--correct-from", float, "Minimum reward of a correct answer. [default: 1]"),
     "column": ("--id", str, "Column that names the prompt."),
     "answer": ("--answer", str, "Column with an answer's text, or a list."),
     "n": ("--n", int, "Answers behind each pass rate, if no column has it."),

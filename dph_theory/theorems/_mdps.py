@@ -53,7 +53,7 @@ def scaled_loss(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 def with_mdp(P: Values, r: Values, gamma: Values, rho0: Values) -> dict[str, Any]:
-    """The MDP of an instance, as a part that its sides may ask for."""
+    """The MDP of a test case, as a part that its sides may ask for."""
     return {"mdp": TabularMDP(P, r, gamma, rho0)}
 
 

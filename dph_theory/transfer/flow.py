@@ -82,10 +82,24 @@ class OwnAndPair(NamedTuple):
 
 
 def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> OwnAndPair:
-    """What prompts do to their own Pass@k and to one another's: `OwnAndPair`, entries of the shape of k.
+    """Split the first-order change of Pass@k into each prompt's own effect and that of other prompts.
 
-    Parameters as of `pass_at_k_slope`, at least three prompts. Few prompts hide a negative pair. The error
-    is that of a mean over pairs of prompts drawn independently. Source: ours, entries `between_prompts`.
+    Few prompts can hide a negative effect between prompts.
+
+    Args:
+        kernel: Inner products of log-odds gradients, shape (prompts, prompts).
+        rates: Pass rates, shape (prompts,), of at least three prompts.
+        k: Numbers of answers, shape (...).
+        drive: Weight of each prompt's log-odds gradient in the update, shape (prompts,).
+
+    Returns:
+        An `OwnAndPair` whose entries have the shape of `k`. The standard error is that of a mean over pairs
+        of prompts drawn independently.
+
+    Raises:
+        ValueError: If shapes differ, an entry is out of range, or there are fewer than three prompts.
+
+    Source: ours, entries `between_prompts`.
     """
     kernel, rates = _checked(kernel, rates)
     k, drive, count = integers("k", k, at_least=1), _forces(drive, rates), len(rates)

@@ -176,10 +176,11 @@ class AnswerKernel:
 
     @cached_property
     def log_odds(self) -> LogOdds:
-        """The kernel of z = logit V, V the pass rate, and V: what of the answers the reward depends on.
+        """Kernel of the prompts' log odds, shape (prompts, prompts), with their pass rates, shape (prompts,).
 
-        grad z is the mean gradient of correct answers less that of the others, each by its share. A prompt
-        that has no correct answer among these, or no other one, has a row of zeros.
+        The log-odds gradient of a prompt is the mean gradient of its correct answers minus that of its
+        incorrect answers, weighted by probability. A prompt without correct or without incorrect answers has
+        a row of zeros.
         """
         p, rates = np.exp(self.log_p), self.rates
         failed = np.add.reduceat(p * ~self.correct, self.starts)
@@ -196,7 +197,7 @@ class AnswerKernel:
         return (slice(*ends) for ends in pairwise([*self.starts, self.prompt.size]))
 
     def alone(self) -> "AnswerKernel":
-        """The same prompts, each with a model of its own: no training of one moves another."""
+        """Return the kernel in which each prompt has its own model, so that prompts do not interact."""
         blocks = np.zeros((2 * self.prompt.shape)[:2])
         for rows in self._rows:
             root = np.asarray(np.linalg.qr(self.gradients[rows].T, mode="r")).T

@@ -68,14 +68,23 @@ class Hold:
 
 @dataclass(frozen=True)
 class LinearisedMethod:
-    """What a step of a training asks of sampled answers.
+    """Training method of the linearised model: advantage, divergence to the base, and rehearsal.
 
-    The advantage is the reward less its group's mean, divided as `scale` says (of `stationary.SCALES`) in
-    groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
-    (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken;
-    `mean_over_mixed` takes the mean of advantages over groups with both rewards alone, that of a KL in the
-    loss over all; `alpha` is alpha-DPG's, whose target is the base's correct answers; `holds` are divergences
-    on other prompts, added with their strengths. Raises ValueError for what these do not allow.
+    The advantage is the reward minus its group's mean, divided according to `scale`.
+
+    Args:
+        scale: Divisor of the advantage, one of `stationary.SCALES`.
+        group_size: Answers per prompt and step.
+        beta: Coefficient of the divergence, in units of reward.
+        divergence: Divergence to the base, estimated on the same answers (f'(u) - f'(1) at each).
+        in_reward: Subtract the divergence from the reward, before the group's mean; else add it to the loss.
+        mean_over_mixed: Average advantages over groups with both rewards only. A divergence in the loss is
+            averaged over all groups.
+        alpha: Parameter of alpha-DPG, whose target is the base's correct answers; None for other methods.
+        holds: Divergences on other prompts, added with their coefficients.
+
+    Raises:
+        ValueError: If an argument is out of range, or `beta` is positive without a divergence.
     """
 
     scale: str = "std"
@@ -154,16 +163,29 @@ def linearised_training(
     seed: int = 0,
     noise: bool = True,
 ) -> TrainingCurves:
-    """Train the linearised model on some prompts, a group of answers to each at every step.
+    """Train the linearised model on some prompts, with a group of answers per prompt and step.
 
-    Parameters: kernel, at the base; method; trained, indices or a mask (prompts of the method's holds are
-    held and not explored); steps; step, for "sgd" the learning rate, for "adam" how far the weights move
-    along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which a
-    measured kernel has), means taken as Adam takes them, the square that of the whole gradient; batch, how
-    many of the explored prompts a step draws, by default all; seeds, how many trainings, side by side; seed,
-    of the first; noise False takes the expected gradient, not known of mixed groups whose rewards are
-    others than 0 and 1 (a KL in the reward, alpha-DPG).
-    Returns their `TrainingCurves`. Raises ValueError for what these do not allow. Source: ours, theory N.
+    Args:
+        kernel: Kernel of the answers at the base.
+        method: Advantage, divergence and rehearsal.
+        trained: Indices or mask of the trained prompts. Prompts of `method.holds` are rehearsed instead.
+        steps: Number of steps.
+        step: For "sgd" the learning rate. For "adam" the length of a step along the gradient: the learning
+            rate times |g|_1/|g|_2 of the base's gradient g, which a measured kernel contains.
+        optimiser: "adam" or "sgd". Adam's second moment is that of the whole gradient.
+        batch: Prompts per step; all by default.
+        seeds: Number of trainings, computed side by side.
+        seed: Seed of the first training.
+        noise: Sample the answers. False uses the expected gradient, which is not available for
+            `mean_over_mixed` with rewards other than 0 and 1 (a KL in the reward, alpha-DPG).
+
+    Returns:
+        Pass rates along the trainings.
+
+    Raises:
+        ValueError: If an argument is out of range, or the pass rates overflow.
+
+    Source: ours, theory N.
     """
     schedule: Any = {"steps": steps, "step": step, "optimiser": optimiser, "batch": batch, "noise": noise}
     return linearised_trainings(kernel, [(method, seeds)], trained, seed=seed, **schedule)[0]
@@ -267,7 +289,7 @@ class _TouchedAnswers:
             self.is_finite = bool(np.isfinite(self.rates[-1]).all() and (self.log_p < np.inf).all())
 
     def _pass_rates(self, log_p: np.ndarray) -> np.ndarray:
-        """Of all prompts, (seeds, prompts)."""
+        """Pass rates of all prompts, (seeds, prompts)."""
         kernel = self.kernel
         top = np.maximum.reduceat(log_p, kernel.starts, axis=1)[:, kernel.prompt]
         mass = np.exp(log_p - top)
@@ -288,7 +310,7 @@ class _TouchedAnswers:
         return shares
 
     def logit_gradient(self) -> np.ndarray:
-        """What is asked of each answer's log-probability, (seeds, answers): none of those not touched."""
+        """Gradient of the objective in each answer's logit, (seeds, answers); zero for untouched answers."""
         logits = np.where(self.present, self.log_p[:, self.place], -np.inf)
         logits = logits - logits.max(axis=-1, keepdims=True)
         p = np.exp(logits)

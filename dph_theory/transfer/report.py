@@ -50,7 +50,7 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
     if "adam" in kernel.about and drive @ slopes > 0:
         a_rate = kernel.about["adam"] * float(np.sqrt(np.mean(slopes[mixed] ** 2) / (drive @ slopes)))
         lines.append(
-            f"the first step of Adam at 1e-6 moves log odds by {1e-6 * a_rate:.2g}: forecasts of sizes"
+            f"the first step of Adam at 1e-6 changes log odds by {1e-6 * a_rate:.2g}: forecasts of sizes"
             f" hold up to {HOLDS_TO:g}, a rate of {HOLDS_TO / a_rate:.1g}"
         )
     if len(trained) > 2:

@@ -24,7 +24,7 @@ from ..stationary.groups import group_objective, group_weight
 from ..support.errors import argument_error
 
 _RARE = 1e-300
-"""The smallest share that is told from none."""
+"""Smallest share that is distinguished from zero."""
 _NARROW = 1e-4
 """Width below which a piece of the curve of level points is searched no further."""
 

@@ -1,12 +1,12 @@
 """A policy over strategies that all prompts share, with a KL in the reward: how far chance moves it.
 
-A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is correct
-on some prompts (success 1) and incorrect on others (0); its merit is the share of prompts that it solves.
-What the expected gradient leaves, one strategy or several, is the subject of `retention`. Where it is one,
-groups add sampling noise, shared by all prompts: another strategy can win, and takes every prompt with it.
+A strategy answers without looking at the prompt: the policy draws strategy s with probability q_s, and s is
+correct on some prompts (success 1) and incorrect on others (0). The merit of a strategy is the share of
+prompts that it solves. `retention` computes how many strategies the expected gradient retains. If it retains
+one, the sampling noise of groups, which all prompts share, can make another strategy win on every prompt.
 
-Steps are in logits: `step` times the mean over a step's answers of advantage times score, advantages the
-rewards less their group's mean. Source: ours, entries `strategies`.
+A step changes the logits by `step` times the mean over its answers of advantage times score. Advantages are
+rewards minus the mean of their group. Source: ours, entries `strategies`.
 """
 
 import math

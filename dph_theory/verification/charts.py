@@ -1,7 +1,7 @@
-"""Charts: maps from the unit cube to problem instances.
+"""Charts: maps from the unit cube to test cases.
 
-Random points of the cube test a theorem, an optimiser over the cube attacks it, and rounding an instance
-to few digits makes it rational, for exact arithmetic and for witnesses that a person can read. The maps
+Random points of the cube test a theorem, an optimiser over the cube attacks it, and rounding a test case
+to few digits makes it rational, for exact arithmetic and for counterexamples that a person can read. The maps
 send the cube's corners to the extremes: zero and near-zero masses, rates near 0 and 1, beta from 1e-3 to 1e3.
 """
 
@@ -22,7 +22,7 @@ Instance = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Part:
-    """One named part of an instance: cube (batch, dimension) -> values (batch, ...), and its rounding."""
+    """One named part of a test case: cube (batch, dimension) -> values (batch, ...), and its rounding."""
 
     dimension: int
     from_cube: Callable[[np.ndarray], np.ndarray]
@@ -33,7 +33,7 @@ class Part:
 class Chart:
     """A product of parts, which share out the coordinates of the cube in order.
 
-    `derive` takes parts by name and gives further ones, which sides may ask for but witnesses leave out.
+    `derive` takes parts by name and gives further ones, which sides may use and counterexamples leave out.
     """
 
     parts: Mapping[str, Part]
@@ -45,7 +45,7 @@ class Chart:
         return sum(part.dimension for part in self.parts.values())
 
     def __call__(self, cube: np.ndarray) -> Instance:
-        """The instances at cube points (batch, dimension)."""
+        """The test cases at cube points (batch, dimension)."""
         instance, start = {}, 0
         for name, part in self.parts.items():
             instance[name] = part.from_cube(cube[:, start : start + part.dimension])
@@ -53,7 +53,7 @@ class Chart:
         return instance
 
     def completed(self, instance: Instance) -> Mapping[str, Any]:
-        """The instance with the parts derived from it."""
+        """The test case with the parts derived from it."""
         if self.derive is None:
             return instance
         return {
@@ -66,7 +66,7 @@ class Chart:
         return replace(self, derive=derive)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:
-        """The nearest instances whose numbers have about that many digits, as exact fractions."""
+        """The nearest test cases whose numbers have about that many digits, as exact fractions."""
         return {name: self.parts[name].rounded(value, digits) for name, value in instance.items()}
 
 
@@ -82,7 +82,7 @@ def as_floats(instance: Instance) -> Instance:
 
 @dataclass(frozen=True)
 class Example:
-    """A stored instance, and the values of a statement's two sides there, where they are known."""
+    """A stored test case, and the values of a statement's two sides there, where they are known."""
 
     parts: Instance
     lhs: np.ndarray | None = None
@@ -96,7 +96,7 @@ class Example:
         return Example(self.parts, *(None if side is None else np.array(side.split()) for side in sides))
 
     def restricted_to(self, chart: "Chart") -> "Example":
-        """The example with the parts alone that instances of a chart have."""
+        """The example with the parts alone that test cases of a chart have."""
         return replace(self, parts={name: part for name, part in self.parts.items() if name in chart.parts})
 
     def but(self, **parts: Any) -> "Example":
@@ -110,7 +110,7 @@ class Example:
 
 
 def example(*, value: Any = None, lhs: Any = None, rhs: Any = None, **parts: Any) -> Example:
-    """One named instance from numbers written as decimal strings, exact: `example(base=".3 .2 .5", ...)`.
+    """One named test case from numbers written as decimal strings, exact: `example(base=".3 .2 .5", ...)`.
 
     A string of several numbers is a vector, a list of strings a matrix; booleans are masks. `value`, `lhs`
     and `rhs` are as for `Example.giving`.

@@ -32,10 +32,13 @@ DURATION = "this takes about five minutes on two idle processor cores"
     "--paper", type=click.Choice([*REFERENCES]), metavar="KEY", help="List the claims of a paper, by its key."
 )
 @click.option(
-    "--instances", type=click.IntRange(min=1), help=f"Random instances a theorem. [default: {INSTANCES}]"
+    "--test-cases",
+    "instances",
+    type=click.IntRange(min=1),
+    help=f"Random test cases per theorem. [default: {INSTANCES}]",
 )
 @terminal.seed
-@click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
+@click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} test cases, shorter searches.")
 @click.option("--coq", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
 @click.option(
     "--json", "path", type=terminal.OutputFile(), help='File of the reports; "-" is standard output.'

@@ -1,4 +1,4 @@
-"""Checks at stored instances: a false variant fails, a statement gives the values written."""
+"""Checks at stored test cases: a false variant fails, a statement gives the values written."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def falls(theorem: Theorem, false: FalseNeighbour) -> bool:
 
 
 def fails(statement: Theorem, instance: Instance) -> bool:
-    """True if a false statement fails at an instance, by a wide margin."""
+    """True if a false statement fails at a test case, by a wide margin."""
     return bool(statement.violation(as_floats(instance))[0] > MARGIN * statement.tolerance)
 
 

@@ -13,9 +13,9 @@ from .statement import Relation, Theorem, Verdict
 MEANINGS = {
     Verdict.PROVED: "a theorem in Coq for every number of outcomes, used at an example "
     "whose numbers are those of both sides; `make prove` compiles the proofs",
-    Verdict.CHECKED: "two independent computations agree on random instances, on those of an optimiser "
+    Verdict.CHECKED: "two independent computations agree on random test cases, on those of an optimiser "
     "that looks for a violation",
-    Verdict.REFUTED: "false: a counterexample is kept with it",
+    Verdict.REFUTED: "false: a counterexample is stored with it",
 }
 """The check that each status stands for."""
 _RELATIONS = {
@@ -32,7 +32,7 @@ def members(subject: str) -> list[Theorem]:
 
 
 def pages() -> dict[str, str]:
-    """Every page by the name of its file: the index, and one a subject."""
+    """Markdown of every theorem page by file name: the index, and one page per subject."""
     return {"index.md": index()} | {f"{name}.md": subject_page(name) for name in SUBJECTS}
 
 
@@ -52,7 +52,7 @@ def index() -> str:
             "# The theorems\n",
             f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {_tally(THEOREMS.values())}. "
             f"{neighbours} false variants, next to a theorem and false, must fail at the "
-            f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
+            f"test cases stored with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base or reference policy a = pi\\_ref > 0; verifier v with "
             "values 0 and 1; Y1 the outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, "
             "p\\_0 is a given the rest; p\\_beta is proportional to a e^(v/beta); u = pi/pi\\_ref; kl is the "
@@ -89,7 +89,7 @@ def _section(theorem: Theorem) -> str:
         f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
         *_in_kernel(theorem),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
-        "- False variants, each refuted at a kept instance:",
+        "- False variants, each refuted at a stored test case:",
         *(f"    - {escaped(false.name)}" for false in theorem.false_neighbours),
     ]
     lines = "\n".join(facts)
@@ -97,16 +97,16 @@ def _section(theorem: Theorem) -> str:
 
 
 def _checked(theorem: Theorem) -> str:
-    """Instances at which both sides are compared."""
+    """Test cases at which both sides are compared."""
     count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
 
 def papers() -> str:
-    """The claims of every paper with an entry, a table a paper: place, claim, entry, status, figure."""
+    """The claims of every paper with an entry, a table a paper: section, claim, entry, status, figure."""
     parts = [
-        "Places such as Theorem 3.1d or Eq. 8 are taken from two independent public summaries of each paper, "
-        "not from the papers. The order a to d of the parts of Theorem 3.1, and that Eq. 10 is the "
+        "Sections such as Theorem 3.1d or Eq. 8 are taken from two independent public summaries of each "
+        "paper, not from the papers. The order a to d of the parts of Theorem 3.1, and that Eq. 10 is the "
         "decomposition of log p\\_beta, are our reading of them: the abstract confirms the claims, not the "
         "numbers. Every name in the tables selects entries: `dph verify Dymetman`, "
         '`dph verify 2605.02375`, `dph verify "Theorem 3.1"` (its parts a to d are the limits pointwise, in '
@@ -119,7 +119,10 @@ def papers() -> str:
             continue
         about = escaped(f"{paper.authors}, {paper.title}, {paper.where}")
         parts += [f"## {key}\n", f"{about}. `dph verify --paper {key}`:\n"]
-        parts += ["| place | claim | dph verify | status | dph figures |", "| --- | --- | --- | --- | --- |"]
+        parts += [
+            "| section | claim | dph verify | status | dph figures |",
+            "| --- | --- | --- | --- | --- |",
+        ]
         for claim in claims:
             figure = f"`{claim.source.figure}`" if claim.source.figure else "-"
             cells = (

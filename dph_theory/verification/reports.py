@@ -8,14 +8,14 @@ from ..support.errors import argument_error
 from ..support.record import as_json
 
 INSTANCES, QUICK_INSTANCES = 100_000, 1_000
-"""Random instances a theorem, in the long form and in the short one."""
+"""Random test cases a theorem, in the long form and in the short one."""
 FEWEST = 200
-"""So many are tried at least, where instances are costly and a theorem asks for a share of them."""
+"""So many are tried at least, where test cases are costly and a theorem asks for a share of them."""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long to look: random instances, the optimiser's population, generations and polish; the seed."""
+    """How long to look: random test cases, the optimiser's population, generations and polish; the seed."""
 
     instances: int = INSTANCES
     population: int = 128
@@ -30,7 +30,7 @@ class SearchSettings:
             raise argument_error("seed", self.seed, "at least 0")
 
     def part(self, share: float) -> "SearchSettings":
-        """Settings that try this share of the instances, at random and by the optimiser; but never few."""
+        """Settings that try this share of the test cases, at random and by the optimiser; but never few."""
         few = min(self.instances, FEWEST)
         fewer = {
             "instances": max(few, ceil(share * self.instances)),
@@ -42,7 +42,7 @@ class SearchSettings:
 
 
 def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> SearchSettings:
-    """The long form or the short one, with so many random instances and that seed."""
+    """The long form or the short one, with so many random test cases and that seed."""
     if quick:
         return SearchSettings(QUICK_INSTANCES if instances is None else instances, 64, 5, seed)
     return SearchSettings(INSTANCES if instances is None else instances, seed=seed)
@@ -50,7 +50,7 @@ def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = F
 
 @dataclass(frozen=True)
 class NeighbourReport:
-    """True if a false variant failed at its stored instance."""
+    """True if a false variant failed at its stored test case."""
 
     name: str
     refuted: bool

@@ -69,14 +69,14 @@ def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
         for source, number in entries.items()
         if number > 1
     ]
-    return f"an entry, a subject, a paper, or a place in one: {', '.join(placed)}"
+    return f"an entry, a subject, a paper, or a section of one: {', '.join(placed)}"
 
 
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     """Search, check the stored values and the false variants, and ask Coq's record.
 
     A false claim has to fail at its counterexample; nothing is searched for. Where a side raises an error at
-    an instance, such as one outside the domain of a function that it calls, the entry is FAILED.
+    a test case, such as one outside the domain of a function that it calls, the entry is FAILED.
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.name}".encode())
     try:
@@ -91,7 +91,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
 
 
 def _without_value(theorem: Theorem, error: Exception, seed: int) -> tuple[dict[str, Any] | None, str]:
-    """One instance at which a side raises an error, if few random ones have such, and the error in words."""
+    """One test case at which a side raises an error, if few random ones have such, and the error in words."""
     witness = None
     for point in sample(theorem.instances, FEWEST, np.random.default_rng(seed)):
         instance = theorem.instances(point[None])
@@ -103,7 +103,7 @@ def _without_value(theorem: Theorem, error: Exception, seed: int) -> tuple[dict[
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}theorems{os.sep}" in frame.filename] or frames
     place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}, in {ours[-1].name}"
-    return witness, f"a side has no value at an instance: {type(error).__name__}: {error} ({place})"
+    return witness, f"a side has no value at a test case: {type(error).__name__}: {error} ({place})"
 
 
 def _verified(theorem: Theorem, search_settings: SearchSettings, start: float, seed: int) -> Report:
@@ -138,7 +138,7 @@ def _verify_by_name(name: str, search_settings: SearchSettings) -> Report:
 
 
 def _cost(theorem: Theorem) -> tuple[bool, bool, int]:
-    """Sort key that starts slow theorems first: costly instances, limits, then many false variants."""
+    """Sort key that starts slow theorems first: costly test cases, limits, then many false variants."""
     return theorem.share < 1, theorem.relation is Relation.TENDS, len(theorem.false_neighbours)
 
 

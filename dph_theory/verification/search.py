@@ -1,4 +1,4 @@
-"""The search for a violation: random instances, some in the corners, an optimiser, the stored instances."""
+"""The search for a violation: random test cases, some in the corners, an optimiser, the stored test cases."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .statement import Theorem
 CHUNK = 10_000
 """Instances per batch: large enough for numpy, small enough for the cache."""
 IN_CORNERS = 0.15
-"""The share of instances of which half the coordinates are snapped to the ends of the cube."""
+"""The share of test cases of which half the coordinates are snapped to the ends of the cube."""
 MOST_DIGITS = 12
 _DIFFERENCE = 1e-6
 _CEILING = 1e6
@@ -23,7 +23,7 @@ _CEILING = 1e6
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """How many instances a search tried, the worst violation among them, and its witness if it is one."""
+    """Number of test cases that a search tried, the worst violation, and its counterexample if any."""
 
     instances: int
     worst: float
@@ -43,7 +43,7 @@ def plain(instance: Instance) -> dict[str, Any]:
 
 
 def smallest(theorem: Theorem, instance: Instance) -> dict[str, Any]:
-    """The violating instance with its numbers rounded to the fewest digits that still violate."""
+    """The violating test case with its numbers rounded to the fewest digits that still violate."""
     for digits in range(1, MOST_DIGITS + 1):
         exact = theorem.instances.rounded(instance, digits)
         with suppress(ValueError):  # Rounded out of the theorem's domain, such as a rate rounded to 1.
@@ -53,7 +53,7 @@ def smallest(theorem: Theorem, instance: Instance) -> dict[str, Any]:
 
 
 class _Search:
-    """The objective on instances, remembering the worst that it has seen."""
+    """The objective on test cases, remembering the worst that it has seen."""
 
     def __init__(self, theorem: Theorem) -> None:
         self.theorem, self.count, self.worst = theorem, 0, -np.inf
@@ -66,7 +66,7 @@ class _Search:
         return self.worst > self.theorem.tolerance
 
     def _is_worst(self, batch: Instance, violation: np.ndarray) -> bool:
-        """Count a batch; whether it has the worst instance so far, which is stored."""
+        """Count a batch; whether it has the worst test case so far, which is stored."""
         self.count += len(violation)
         if not violation.max() > self.worst:
             return False
@@ -84,13 +84,13 @@ class _Search:
         return -np.clip(violation, -_CEILING, _CEILING)
 
     def examples(self) -> None:
-        """Try the stored instances."""
+        """Try the stored test cases."""
         for example in self.theorem.examples:
             batch = as_floats(example.parts)
             self._is_worst(batch, self.theorem.violation(batch))
 
     def random(self, instances: int, rng: np.random.Generator) -> None:
-        """Try so many random instances."""
+        """Try so many random test cases."""
         for start in range(0, instances, CHUNK):
             self(sample(self.theorem.instances, min(CHUNK, instances - start), rng))
 
@@ -124,7 +124,7 @@ class _Search:
 
 
 def search(theorem: Theorem, search_settings: SearchSettings, seed: int) -> SearchOutcome:
-    """Look for a violation: at random, else with an optimiser, and at the stored instances."""
+    """Look for a violation: at random, else with an optimiser, and at the stored test cases."""
     attack, rng = _Search(theorem), np.random.default_rng(seed)
     search_settings = search_settings.part(theorem.share)
     attack.random(search_settings.instances, rng)

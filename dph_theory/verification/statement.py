@@ -1,4 +1,4 @@
-"""A theorem as a value: two sides, instances to try it on, and neighbours of it that are false."""
+"""A theorem as a value: two sides, test cases to try it on, and neighbours of it that are false."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ class Verdict(StrEnum):
     """The status of a statement.
 
     PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
-    instances, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
-    violation, with its witness. FAILED: a side has no value at an instance, so nothing is known.
+    test cases, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
+    violation, with its counterexample. FAILED: a side has no value at a test case, so nothing is known.
     """
 
     PROVED = "PROVED"
@@ -45,7 +45,7 @@ class Relation(StrEnum):
 class FalseNeighbour:
     """A statement next to a theorem that is false: the theorem with some fields changed.
 
-    `witness` is the stored instance at which it fails; None where it fails at an example of the theorem.
+    `witness` is the stored test case at which it fails; None where it fails at an example of the theorem.
     """
 
     name: str
@@ -54,7 +54,7 @@ class FalseNeighbour:
 
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
-    """The false variant with these fields changed, which fails at the instance `at`."""
+    """The false variant with these fields changed, which fails at the test case `at`."""
     return FalseNeighbour(name, changes, at)
 
 
@@ -75,14 +75,14 @@ class Theorem:
     Its `name` says where it stands, `kl_control.pass_rate`: the module of `dph_theory.theorems` and the name
     there; the registry gives it.
 
-    `lhs` and `rhs` take the parts of an instance by name (those they need), batched, and return arrays
+    `lhs` and `rhs` take the parts of a test case by name (those they need), batched, and return arrays
     with the same leading batch axis; further axes hold several components that must all obey. A `TENDS`
     theorem's sides may also take `eps`.
 
     `coq` names the theorem in Coq that is the statement (or several, for its components), or
     that part of it which `part` says; `explained` gives the lines that `dph verify` prints instead of the
     table where few entries are named; `floor` is the scale below which a gap counts as absolute rather than
-    relative; `share` is the part of the instances asked for that a search tries, below one where an instance
+    relative; `share` is the part of the test cases asked for that a search tries, below one where a test case
     costs a solver of its own.
     """
 
@@ -130,7 +130,7 @@ class Theorem:
         return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Both sides on a batch of instances, broadcast against each other."""
+        """Both sides on a batch of test cases, broadcast against each other."""
         values = {**self.instances.completed(instance), **extra}
         lhs, rhs = evaluate(self.lhs, values), evaluate(self.rhs, values)
         if lhs.shape != rhs.shape:
@@ -138,7 +138,7 @@ class Theorem:
         return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
-        """How far each instance of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.
+        """How far each test case of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.
 
         Gaps are relative to the larger side (or to `floor`); a nan counts as an infinite violation.
         """
@@ -177,7 +177,7 @@ def _entry(
 ) -> Theorem:
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
-    `on` is the chart of its instances, `false` its false neighbours; the other fields are `Theorem`'s. Of an
+    `on` is the chart of its test cases, `false` its false neighbours; the other fields are `Theorem`'s. Of an
     example, which several entries may share, the chart's parts remain.
     Raises ValueError where not one of the three relations is given, for an entry without a neighbour, and for
     a refuted one without its counterexample.
@@ -203,12 +203,12 @@ refuted = partial(_entry, True)
 
 @cache
 def parameters(side: Side) -> Mapping[str, bool]:
-    """The parts of an instance that a side asks for, and whether it cannot be computed without."""
+    """The parts of a test case that a side asks for, and whether it cannot be computed without."""
     return {name: part.default is part.empty for name, part in inspect.signature(side).parameters.items()}
 
 
 def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
-    """The side on the parts it asks for; ValueError names those that the instances lack."""
+    """The side on the parts it asks for; ValueError names those that the test cases lack."""
     required = {name for name, needed in parameters(side).items() if needed}
     if missing := required - values.keys():
         name, needed = getattr(side, "__name__", "side"), f"a function of {', '.join(sorted(missing))}"

@@ -23,11 +23,11 @@ _STYLE = {
 }
 STATED, _FEW = 4, 4
 """So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
-_HEADERS = ("theorem", "status", "instances", "false variants rejected", "seconds")
+_HEADERS = ("theorem", "status", "test cases", "false variants rejected", "seconds")
 
 
 def listing(theorems: Sequence[Theorem]) -> str:
-    """The claims by paper and place, each with its entry, its status, its command and its figure's."""
+    """The claims by paper and section, each with its entry, its status, its command and its figure's."""
     lines: list[str] = []
     for source, group in groupby(theorems, key=lambda theorem: str(theorem.source)):
         lines.append(f"[bold]{escape(source)}[/]")
@@ -66,7 +66,7 @@ def print_reports(
         for words in report.unexpected:
             console.print(f"[red]{report.theorem}:[/] {escape(words)}", highlight=False)
         if report.verdict in (Verdict.REFUTED, Verdict.FAILED):
-            console.print(f"  witness: {report.witness}")
+            console.print(f"  counterexample: {report.witness}")
     if len(theorems) <= STATED:
         failed = {report.theorem for report in reports if report.verdict == Verdict.FAILED}
         for theorem in theorems:
@@ -76,9 +76,9 @@ def print_reports(
 
 
 def stated(theorem: Theorem) -> list[str]:
-    """Lines with the statement of a theorem, of which instances, and its two sides at its first example."""
+    """Lines with the statement of a theorem, of which test cases, and its two sides at its first example."""
     lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
-    lines.append(f"  checked on random and adversarial instances of {', '.join(theorem.instances.parts)}")
+    lines.append(f"  checked on random and adversarial test cases of {', '.join(theorem.instances.parts)}")
     if theorem.examples:
         extra = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
         parts = as_floats(theorem.examples[0].parts)
@@ -117,6 +117,6 @@ def _last_line(theorems: list[Theorem], reports: list[Report], *, compiled: bool
         f"{len(reports)} theorem{'' if len(reports) == 1 else 's'}: {', '.join(verdicts) or 'none checked'}",
         f"{sum(report.as_expected for report in reports)} as expected",
         f"{sum(report.fallen for report in reports)} of {neighbours} false variants rejected",
-        f"{sum(report.instances for report in reports):,} instances",
+        f"{sum(report.instances for report in reports):,} test cases",
     ]
     return "; ".join(parts)

@@ -2,7 +2,7 @@
 
 A small Llama with a third of 36 answers correct is trained with the KL of the answer in the reward, by LoRA
 adapters of ranks 1 to 8 (band) or with all weights; every answer is enumerated. Shown are means over seeds of
-KL(run || stationary policy). The table also has the effective number of correct answers, and runs that
+KL(run || stationary policy). The table also has exp(entropy) of the correct answers, and runs that
 minimise the forward KL to the filtered model.
 """
 

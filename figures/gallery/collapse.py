@@ -20,7 +20,7 @@ from ..style import BLACK, BLUE, GREY, PURPLE, Sheet, level, ticks
 NEEDS = ("collapse",)
 FAMILY = "homogeneous"  # Drawn family: the same transitions at all positions.
 MEASURES = {"effective": "effective words", "coverage": "coverage", "pass_rate": "pass rate"}
-DRAWN = {"effective": "effective number of valid words", "pass_rate": "pass rate"}
+DRAWN = {"effective": "exp(entropy) of correct words", "pass_rate": "pass rate"}
 
 
 def numbers(records: Records) -> dict[str, Any]:

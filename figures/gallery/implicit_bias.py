@@ -61,8 +61,8 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
             if kind == "plain":
                 style = {"textcoords": "offset points", "color": shade}
                 right.annotate(rf"$y_{index + 1}$", (TIMES[0], share[0]), (2, 3), **style)
-    right.set(xscale="log", xlabel="time $t$", ylabel=r"share of the valid mass", ylim=(0, 1))
-    right.set_title("Three valid answers")
+    right.set(xscale="log", xlabel="time $t$", ylabel="share among correct answers", ylim=(0, 1))
+    right.set_title("Three correct answers")
     handles = [Line2D([], [], ls=ls, color=BLACK, label=f"{n} gradient") for n, ls in LINES.items()]
     right.legend(handles=handles)
 

@@ -1,4 +1,4 @@
-"""Each pass rate has a least KL, and only tilted models attain it.
+"""Each pass rate has a minimum KL, and only tilted models attain it.
 
 KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum is the
 tilted model p_beta. Left: its pass rate mu, logit mu = logit A1 + 1/beta, for four pass rates A1 of the base.

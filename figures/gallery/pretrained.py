@@ -106,7 +106,7 @@ def table(numbers: dict[str, Any]) -> Table:
     for column, where in (("trained", "trained"), ("held", "held out")):
         names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}
     names["rehearsed"] = "pass rate of solved prompts"
-    names["answers"] = "their effective number of correct answers"
+    names["answers"] = "exp(entropy) of their correct answers"
     frame = ends(numbers)
     frame["method"] = [LABELS.get(key, key[0]) for key in zip(frame.method, frame.kl, strict=True)]
     frame = frame.round({name: 2 if name == "answers" else 3 for name in [*names][3:]})

@@ -141,7 +141,7 @@ class Evaluation:
         words += "".join(f", Pass@{k} {_number_text(value)}" for k, value in numbers.pass_at_k.items())
         if numbers.style_entropy:
             words += f"; style entropy {_number_text(numbers.style_entropy)} nats"
-        for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
+        for kind, solved in (("retention", numbers.retention), ("newly solved", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
                 # The interval of a proportion, whose error is not 0 if all prompts agree.
                 count = solved.samples.prompts
@@ -186,7 +186,7 @@ def summary(prompts: Prompts, ks: Sequence[int]) -> Summary:
 
 
 def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
-    """Compute retention and exploration over the prompts that both evaluations contain.
+    """Compute the retained and the newly solved prompts over the prompts that both evaluations contain.
 
     A prompt is solved greedily if its greedy answer is correct, and by sampling if any sample is correct.
     Retention is the share of the base's solved prompts that are still solved. Exploration is the share of the

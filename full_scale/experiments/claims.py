@@ -14,6 +14,13 @@ LEVEL = 0.9
 """Confidence level of the intervals over seeds."""
 ABOVE, BELOW, NEAR = (0, inf), (-inf, 0), (-0.05, 0.05)
 """Bands of differences."""
+SHOWN = {
+    "held": "as predicted",
+    "missed": "outside the predicted range",
+    "undecided": "undecided",
+    "identity": "identity",
+}
+"""Words for the outcomes of claims."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +82,9 @@ def claim_table(claims: Sequence[Claim], verdicts: Mapping[str, ClaimVerdict]) -
         cells: tuple[Any, ...] = (None, "", "not run")
         if verdict := verdicts.get(claim.name):
             interval = "" if isinf(verdict.low) else f"{verdict.low:+.3f} to {verdict.high:+.3f}"
-            cells = (round(verdict.mean, 3), interval, verdict.verdict)
+            cells = (round(verdict.mean, 3), interval, SHOWN[verdict.verdict])
         rows.append((claim.theory, claim.statement, *cells))
-    heads = ("theory", "predicted before the runs", "found", "90% interval", "verdict")
+    heads = ("theory", "predicted before the runs", "measured", "90% interval", "outcome")
     return Table.from_rows(heads, rows)
 
 

@@ -128,10 +128,9 @@ class Presampling:
 
     @property
     def no_rows(self) -> str:
-        """Explain why nothing can be rehearsed although D_pef is not empty."""
-        return (
-            f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_text()}"
-        )
+        """Explain why nothing can be rehearsed although there are solved prompts."""
+        prompts = f"the {len(self.pef)} solved prompts"
+        return f"no correct rollout of {prompts} ended by itself; {self._cut_off_text()}"
 
     def _cut_off_text(self) -> str:
         share = self.unfinished / max(1, sum(self.outcomes.values()))
@@ -165,7 +164,7 @@ class Presampling:
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
         sentences, kernel = list[str](), self.identity.get("presample.kernel")
-        rehearsed = f"D_pef has {len(self.pef)} prompts"
+        rehearsed = f"{len(self.pef)} solved prompts (D_pef)"
         if self.identity.get("presample.anchors"):
             choice = f"by {kernel}" if kernel else "at random"
             rehearsed = f"{len(self.pef)} prompts are anchored to the base, chosen {choice},"
@@ -178,7 +177,7 @@ class Presampling:
             )
         sentences += [
             f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
-            f"{rehearsed} and {len(self.buffer)} rows to rehearse, D_exp {len(self.exp)} prompts",
+            f"{rehearsed} and {len(self.buffer)} rows to rehearse, {len(self.exp)} unsolved prompts (D_exp)",
         ]
         if never:
             sentences.append(
@@ -187,13 +186,13 @@ class Presampling:
             )
         if not self.pef:
             sentences.append(
-                "D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method"
+                "no solved prompts: nothing can be rehearsed; lower presample.threshold for a DPH method"
             )
         elif not len(self.buffer):
             sentences.append(f"nothing can be rehearsed: {self.no_rows}")
         if not self.exp:
             sentences.append(
-                "D_exp is empty: nothing remains to explore; raise presample.threshold or take harder prompts"
+                "no unsolved prompts: nothing to train; raise presample.threshold or take harder prompts"
             )
         if self.unfinished:
             sentences.append(self._cut_off_text())

@@ -76,16 +76,16 @@ _SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
 
 
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
-    """Raise RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    """Raise RefusedError unless unsolved prompts fill a batch of `prompts`, and solved ones a rehearsal."""
     explored = presampling.trained(recipe.method.prompts)
     if not explored:
-        raise RefusedError(f"nothing to explore, every prompt is in D_pef: {_SPLIT_ANEW.format('higher')}")
+        raise RefusedError(f"nothing to train, every prompt is solved: {_SPLIT_ANEW.format('higher')}")
     if method.rehearses and not len(presampling.buffer):
-        empty = f"D_pef is empty: {_SPLIT_ANEW.format('lower')}"
+        empty = f"no solved prompts: {_SPLIT_ANEW.format('lower')}"
         raise RefusedError(f"nothing to rehearse: {presampling.no_rows if presampling.pef else empty}")
     if len(explored) < prompts:
         raise RefusedError(
-            f"{len(explored)} prompts to explore are fewer than the {prompts} of one generated batch, and "
+            f"{len(explored)} unsolved prompts are fewer than the {prompts} of one generated batch, and "
             "TRL drops the rest: lower train.generation_batch_size, or take more prompts"
         )
 
@@ -95,6 +95,6 @@ def few_prompts(a_step: float) -> list[str]:
     if a_step >= 4:
         return []
     return [
-        f"A step explores {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "
-        "answers are all right or all wrong: raise train.gradient_accumulation_steps."
+        f"A step trains {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "
+        "answers are all correct or all incorrect: raise train.gradient_accumulation_steps."
     ]

@@ -1,9 +1,10 @@
-"""Factors of Adam for each weight's gradient, so that kernels are of its steps and not of plain ones.
+"""Adam's preconditioner as a metric, so that kernels describe steps of Adam rather than of plain gradients.
 
-A step of Adam moves the weights by the rate times D g, D = 1/(sqrt(v) + epsilon), v the mean square of each
-weight's gradients; so one answer's step moves another's log-probability by their gradients' product in the
-metric D. Of a matrix D is the product of a number a row and a number a column, which have the energy that the
-gradients have under D: gradients can then be folded without being made.
+A step of Adam moves the weights by the learning rate times D g, with D = 1/(sqrt(v) + epsilon) and v the mean
+square of each weight's gradients. One answer's step therefore moves another answer's log-probability by the
+inner product of their gradients in the metric D. For a matrix, D is approximated by one number per row times
+one per column, scaled so that the gradients keep their energy g D g. Gradients of a linear layer then never
+have to be formed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,9 +34,10 @@ GROUP = 16
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """Square roots of the multipliers of D, and how far a step of Adam goes along the gradient in it.
+    """Square roots of the entries of D, and the length of a step of Adam along the gradient.
 
-    `factors`: of a matrix those of its rows and of its columns, of any other weight its own; by name.
+    `factors` has, by name of the weight, a tensor for the rows and one for the columns of a matrix, and one
+    tensor of the weight's shape for any other weight.
     """
 
     factors: Mapping[str, tuple[Tensor, ...]]
@@ -44,7 +46,11 @@ class Metric:
 
     @classmethod
     def of_squares(cls, squares: Mapping[str, Tensor], matrices: Iterable[str], kind: str) -> "Metric":
-        """Metric of the mean squares of each weight's gradients; the plain one has no factors."""
+        """Build the metric from the mean squared gradients of each weight, by name.
+
+        `matrices` names the weights whose multipliers are factored into rows and columns; `kind` is one of
+        METRICS. The Euclidean metric has no factors.
+        """
         if kind == EUCLIDEAN:
             first = sum(float(square.sqrt().sum()) for square in squares.values())
             second = sum(float(square.sum()) for square in squares.values()) ** 0.5

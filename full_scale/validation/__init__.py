@@ -1,1 +1,1 @@
-"""Validation: records of runs compared with the theory; instrument checks are separate from predictions."""
+"""Validation: records of runs compared with the theory; sanity checks are separate from predictions."""

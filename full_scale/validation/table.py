@@ -16,9 +16,9 @@ from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
 from ..evaluation.evaluated_run import EvaluatedSet, PromptAnswers, Summary, entropy_of
-from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
 from .predictions import predictions, untested
+from .sanity_checks import sanity_checks
 from .verdicts import Judgement, Line
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
@@ -208,19 +208,19 @@ class SetMeans:
     pass_rate: float
     base_pass_rate: float
     kl: float
-    cost: float  # The least KL at these pass rates.
+    cost: float  # The minimum of the KL at these pass rates.
     excess: float
 
     @classmethod
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
-        """Compute the means of a set."""
+        """Average pass rates and KL (nats) over the prompts of one set of one run."""
         measured = frontier(prompts)
         of_prompts = (prompts.rate, prompts.base_rate, measured.kl, measured.cost)
         rate, base, kl, cost = (float(values.mean()) for values in of_prompts)
         return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
-        """Cells of a table row. The unbiased estimate of the least KL is clipped at 0."""
+        """Cells of a table row. The unbiased estimate of the minimum is clipped at 0."""
         least = max(0.0, self.cost)
         shown = (self.pass_rate, self.base_pass_rate, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
@@ -271,7 +271,7 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
 
 @dataclass(frozen=True)
 class Validation:
-    """Measurements of runs, instrument checks and predictions, each line with its judgement."""
+    """Measurements of runs, sanity checks and predictions, each line with its judgement."""
 
     runs: tuple[str, ...]
     pass_at_k: tuple[PassAtK, ...]
@@ -285,7 +285,7 @@ class Validation:
 
     def sentences(self) -> list[str]:
         """One sentence on the checks and one on the predictions, for all tables together."""
-        of_checks = f"{len(self.checks)} instrument checks: {_counts(self.checks)}."
+        of_checks = f"{len(self.checks)} sanity checks: {_counts(self.checks)}."
         broken = [line for line in self.checks if line.verdict is Judgement.INCONSISTENT]
         if broken:
             where = "; ".join(f"{line.name} ({line.theory}) of {line.run} on {line.set}" for line in broken)
@@ -312,9 +312,9 @@ class Validation:
         """
         ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
         of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
-        of_set = ("run", "set", "pass_rate", "base", "KL", "least KL", "excess KL")
+        of_set = ("run", "set", "pass_rate", "base", "KL", "minimum", "excess KL")
         of_line = ("run", "set", "what", "measured", "theory says", "margin", "verdict")
-        checks = "instrument checks: true for every policy; a violation is an error of the records"
+        checks = "sanity checks: true for every policy; a violation means an error in the records"
         predicted = "predictions, which training may fail to meet"
         pass_at_k = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
         rows = [row.cells(ks) for row in self.pass_at_k]
@@ -342,7 +342,7 @@ def validate(runs: Sequence[Path]) -> Validation:
             for name, prompts in run.sets.items()
             if prompts.correct.shape[1] >= 2
         ),
-        checks=tuple(line for run in measured_runs for line in instrument_checks(run)),
+        checks=tuple(line for run in measured_runs for line in sanity_checks(run)),
         predictions=tuple(line for run in measured_runs for line in predictions(run)),
         training={run.name: _along_training(run) for run in measured_runs},
         policies=tuple(sentence for run in measured_runs for sentence in untested(run)),

@@ -244,7 +244,7 @@ def test_compare_prints_tables_and_writes_the_record(tmp_path):
     run = Simulated(kl_control(rng, 20, 0.5)).write(rng, tmp_path)
     found = invoke(cli.validate_command, str(run), "--json", str(tmp_path / "c.json"))
     assert found.exit_code == 0, found.output
-    assert "instrument checks" in found.output
+    assert "sanity checks" in found.output
     assert "predictions" in found.output
     stored = json.loads((tmp_path / "c.json").read_text())
     assert stored["kind"] == "full_scale.validation"

@@ -19,9 +19,9 @@ from full_scale.evaluation.evaluated_run import (
 from full_scale.recipe.methods import setup
 from full_scale.recipe.objective import DEFAULTS
 from full_scale.recipe.schema import Recipe
-from full_scale.validation.instrument_checks import instrument_checks
 from full_scale.validation.measurements import read_runs
 from full_scale.validation.predictions import predictions
+from full_scale.validation.sanity_checks import sanity_checks
 
 
 @dataclass
@@ -182,9 +182,9 @@ def measured(simulated, folder, change=None):
 
 
 def told(simulated, folder, change=None):
-    """Its instrument checks and predictions, by name."""
+    """Its sanity checks and predictions, by name."""
     run = measured(simulated, folder, change)
-    return {line.name: line for line in (*instrument_checks(run), *predictions(run))}
+    return {line.name: line for line in (*sanity_checks(run), *predictions(run))}
 
 
 def row(simulated, folder, name):

@@ -27,6 +27,14 @@ REPLACED = {
 PRINTED = {
     r"\bstrengths?\b": "coefficient",
     r"\bheld\b(?![ -]out)": "matched, constant, tested; held-out prompts",
+    r"\binstances?\b(?<!for instance)": "test case",
+    r"\bwitness(?:es)?\b": "counterexample",
+    r"\binstrument checks?\b": "sanity check",
+    r"\beffective numbers?\b(?! of different)": "exp of the entropy",
+    r"\bleast KL\b": "minimum of the KL",
+    r"\bfirst moves?\b": "first-step change",
+    r"\bvalid mass(?:es)?\b": "pass rate",
+    r"\b(?:within|outside) (?:the|its|their) bars?\b": "within, outside tolerance",
     r"\bproof kernel\b|\bkernel (?:of Coq|proves|checks)\b": "Coq proofs: the kernel is that of gradients",
     r"\b(?:strong|weak|an|without|no) anchors?\b|\banchored training\b": "penalty: an anchor is a prompt",
 }

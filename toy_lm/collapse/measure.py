@@ -19,7 +19,7 @@ from .results import ENOUGH
 
 DUE = 0.5  # A word is covered from this share of its mass under p_* on.
 COLLAPSED = 0.9
-"""A policy has collapsed if one word has more than this share of its valid mass, unlike under p_*."""
+"""A policy has collapsed if one word has more than this share of its pass rate, unlike under p_*."""
 
 
 def measure(
@@ -34,7 +34,7 @@ def measure(
     effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the p_*-mass of words that the
     valid part of pi emits at least half as often; forward_kl, KL(p_*||pi), inf if a valid word is lost; kl,
     KL(pi||a), and its excess above the minimum at that pass rate; collapsed: one word has more than the share
-    COLLAPSED of the valid mass, and no word has under p_*.
+    COLLAPSED of the pass rate, and no word has under p_*.
     """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
@@ -89,7 +89,7 @@ def _rows(columns: dict[str, Any]) -> list[Row]:
 def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
     """Numbers of collapsed bases by family, objective and method, without bases whose p_* is one word.
 
-    Means are over the `bases`; effective_kept is the effective number relative to p_*'s. For the reverse KL,
+    Means are over the `bases`; effective_kept is exp(entropy) relative to p_*'s. For the reverse KL,
     `is_global` counts fits at the global minimum, and `confirmed` the global minima that enough starts
     reached.
     """

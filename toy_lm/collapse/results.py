@@ -109,7 +109,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     return [
         _likeliest_sequence(reference),
         f"The global optimum of the reverse KL at {label(last[0])} has {_words_left(last)}; the filtered "
-        f"model p_* has effective number {reference['target']['effective']:.2f}.",
+        f"model p_* has exp(entropy) {reference['target']['effective']:.2f}.",
         f"The forward-KL fit to p_* has {_words_left(select(fits, objective='forward_kl'))}.",
         f"Gradient ascent from the base misses {len(missed)} of the {len(minima)} global optima of the "
         f"reverse KL; each global optimum was reached from at least {surest['agree']} of {surest['starts']} "
@@ -147,7 +147,7 @@ def _over_bases(problem: Mapping[str, Any]) -> str:
 
 
 def _words_left(fits: Sequence[Row]) -> str:
-    words = "effective number {effective:.2f} at pass rate {pass_rate:.3f} ({family} bigrams)"
+    words = "exp(entropy) {effective:.2f} at pass rate {pass_rate:.3f} ({family} bigrams)"
     return " and ".join(words.format(**fit) for fit in fits)
 
 
@@ -160,7 +160,7 @@ def tables(record: dict[str, Any]) -> list[Table]:
 def _fits(reference: Mapping[str, Any], family: str) -> Table:
     title = (
         f"{family} bigrams: optima of reverse KL (1/beta), forward KL, alpha-divergences (alpha), and E[v]; "
-        "the base has pass rate {base_rate:.4f}, p_* effective number {effective:.3f}"
+        "the base has pass rate {base_rate:.4f}, p_* exp(entropy) {effective:.3f}"
     ).format(**reference["target"])
     headers = ("pass rate", "top", "effective", "coverage", "excess KL", "met from", "gap")
     shown: list[tuple[str, ...]] = []

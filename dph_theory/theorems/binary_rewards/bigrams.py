@@ -91,7 +91,10 @@ def given_graph(first: Values, later: Values, graph: Values) -> tuple[Values, Va
 
 
 def least_of_one_table(first: Values, later: Values, graph: Values) -> Values:
-    """The least KL to the base of tables within the graph that are the same at all positions."""
+    """Minimum KL to the base (nats, shape (batch,)) of bigram tables within the graph, one for all positions.
+
+    `first` has shape (batch, symbols), `later` the base's tables by position, `graph` the allowed successors.
+    """
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
 
     def loss(odds: Values, row: int) -> float:

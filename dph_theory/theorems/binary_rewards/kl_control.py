@@ -393,7 +393,11 @@ REVERSE = theorem(
 
 
 def effective_number(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """e^H on the valid answers of the member that is chosen at beta."""
+    """Exp of the entropy, over correct answers, of the family member with the largest KL-penalised reward.
+
+    `family` has shape (batch, members, answers), `base` and `valid` (batch, answers), `beta` (batch,); the
+    result has shape (batch,). The member is first conditioned on being correct.
+    """
     within = filtered(chosen_member(projection(family, base, valid, beta), family), valid)
     return np.exp(entropy(np.where(valid, within, 1.0)))  # 1 log 1 is no entropy.
 

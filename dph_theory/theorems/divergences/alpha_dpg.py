@@ -160,16 +160,22 @@ SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)
 
 
 def distances_to_filtered(pi: Values, base: Values, valid: Values) -> Values:
+    """D_alpha(pi || p_*) for every alpha of SHRINKING, shape (batch, alphas)."""
     target = filtered(base, valid)
     return stacked(lambda a: alpha_divergence(a)(pi, target), SHRINKING)
 
 
 def cost_of_valid(pi: Values, base: Values, valid: Values) -> Values:
+    """Part of D_alpha(pi || p_*) that is due to proportions among correct answers, shape (batch, alphas).
+
+    All arguments have shape (batch, answers); alpha runs over SHRINKING.
+    """
     mu, target, inside = pass_rate(pi, valid), filtered(base, valid), filtered(pi, valid)
     return stacked(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
 
 
 def cost_of_both(pi: Values, base: Values, valid: Values) -> Values:
+    """Sum of the valid and the invalid part of D_alpha(pi || p_*), shape (batch, alphas)."""
     mu = pass_rate(pi, valid)
     of_invalid = stacked(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
     return of_invalid + cost_of_valid(pi, base, valid)

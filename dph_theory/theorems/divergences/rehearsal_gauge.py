@@ -119,7 +119,7 @@ def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
 
 
 def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
-    """Gradients of every loss at its own policy m p_*."""
+    """Minus each compared loss f + c(u - 1) at its own policy m p_*, shape (batch, losses)."""
     policies = [with_pass_rate(mass, base, valid) for mass in masses]
     losses = [
         mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(COMPARED, policies, strict=True)
@@ -128,6 +128,7 @@ def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -
 
 
 def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
+    """Gains at the minimiser m p_* of each compared loss f + c(u - 1), shape (batch, losses)."""
     return gains_at(target_masses(base, valid, c), base, valid, c)
 
 
@@ -291,7 +292,10 @@ def minus_log_loss_of_base(base_tokens: list[Values], valid: Values) -> Values:
 
 
 def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values:
-    """The token losses at p_*, written as next-token tables; those of the base where it never comes."""
+    """Token losses of the filtered model p_*, shape (batch, losses).
+
+    p_* is written as next-token tables. After prefixes that p_* never produces, the table is the base's.
+    """
     after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
     for base in reversed(base_tokens):
         mass = after.sum(axis=-1)

@@ -21,7 +21,11 @@ from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 
 
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
-    """Coefficients of answers at p_beta: the KL in the reward, and k2 or the corrected k3 in the loss."""
+    """Factor of each answer's score in the update at the Gibbs policy p_beta, shape (batch, answers, 2).
+
+    The last axis has the KL in the reward, and k2 (or the corrected k3) in the loss. `base` and `valid` have
+    shape (batch, answers), `beta` (batch,).
+    """
     policy = tilted(base, valid, beta)
     penalty = add_axes(beta, 1) * np.log(policy / base)
     return np.stack([centred(policy, valid - penalty), centred(policy, valid) - penalty], axis=-1)
@@ -153,7 +157,11 @@ FREE = theorem(
 
 
 def separation_by_a_draw(rate: Values, tilt: Values, baseline: Values) -> Values:
-    """The second moment of what one answer adds to s, of correct answers of half the rate each."""
+    """Second moment of the change that one sampled answer makes to the difference of two correct logits.
+
+    The two correct answers have probability rate / 2 each, two incorrect ones share the rest by `tilt`. An
+    answer's update is (reward - baseline) times its score. All arguments have shape (batch,).
+    """
     wrong = 1 - rate
     policy = np.stack([rate / 2, rate / 2, wrong * tilt, wrong * (1 - tilt)], axis=-1)
     valid = np.array([1.0, 1.0, 0.0, 0.0])

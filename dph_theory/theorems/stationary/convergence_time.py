@@ -20,7 +20,11 @@ PAIRS = chart(pi=simplex(4), ref=simplex(4))
 
 
 def flow_near_tilted(base: Values, valid: Values, beta: Values, push: Values, eps: float) -> Values:
-    """The flow of E v - beta KL(pi || a) in logits, eps push away from p_beta, over beta eps."""
+    """Rate of change of the logits at p_beta displaced by eps * push, divided by beta * eps.
+
+    The flow is gradient ascent on E v - beta KL(pi || a). `base`, `valid` and `push` have shape
+    (batch, answers), `beta` (batch,).
+    """
     policy = normalised(tilted(base, valid, beta) * np.exp(eps * push))
     return policy * centred(policy, valid / beta[:, None] - np.log(policy / base)) / eps
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dph_theory.support.record import as_json
 
-from ..claims import Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
+from ..claims import SHOWN, Claim, ClaimVerdict, claim_rows, claim_table, over_seeds
 from ..outcome import BARS
 from ..runner import RUN, RunStore, StudyOptions, StudyReport
 from . import advantages, anchors, methods, stationary, transfer, words
@@ -53,7 +53,7 @@ def sentences(outcomes: Outcomes, verdicts: Mapping[str, ClaimVerdict]) -> list[
     """Sentences: the number of runs that converged as predicted, and the claims that were confirmed."""
     expected = of_experiment("stationary", outcomes)
     claims = Counter(verdict.verdict for verdict in verdicts.values())
-    words = [f"{claims[word]} {word}" for word in ("held", "missed", "undecided", "identity") if claims[word]]
+    words = [f"{claims[word]} {text}" for word, text in SHOWN.items() if claims[word]]
     matched = f"{sum(not end.misses for end in expected)} of {len(expected)}"
     every = {
         f"{matched} expected-gradient runs converged to their stationary policy.": expected,

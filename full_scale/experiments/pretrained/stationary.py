@@ -54,7 +54,7 @@ def table(outcomes: Outcomes) -> Table:
         rows.append(
             (run.task, run.kl, beta,
              round(outcome.gap or 0.0, 4), round(outcome.kl_to_prediction or 0.0, 4), round(rival, 4),
-             f"missed; nearest {outcome.nearest}" if outcome.misses else "held")
+             f"outside tolerance; nearest {outcome.nearest}" if outcome.misses else "within tolerance")
         )  # fmt: skip
-    titles = ("prompts", "KL", "beta", "pass rate off by", "KL to it", "to another", "verdict")
+    titles = ("prompts", "KL", "beta", "pass rate off by", "KL to it", "to another", "prediction")
     return Table.from_rows(titles, rows)

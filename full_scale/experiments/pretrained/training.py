@@ -210,7 +210,11 @@ def whole_answers(tables: LogProbs, words: Tensor) -> Tensor:
 
 
 def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.Generator) -> Prompts:
-    """All texts of the reading's tasks; those that the base solves are rehearsed."""
+    """Stack all texts of the tasks in `base`, with the base's answer tables, correctness and stored answers.
+
+    `base` has, by name of the task, the base's log-probabilities. Texts that the base solves (pass rate of at
+    least SOLVED) are marked as rehearsed, with STORED correct answers drawn from the base.
+    """
     tables, verdicts = [], []
     for name, log_probs in base.items():
         tables.append(whole_answers(log_probs, reading.word_ids(name)))

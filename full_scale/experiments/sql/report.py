@@ -33,7 +33,7 @@ def report(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> St
     verdicts = {claim.name: judge(claim, values[claim.name]) for claim in CLAIMS if values[claim.name]}
     judged = [verdict.verdict for verdict in verdicts.values()]
     sentences = [
-        f"Of {len(CLAIMS)} predictions {judged.count('held')} hold, {judged.count('missed')} are missed, "
+        f"Of {len(CLAIMS)} predictions {judged.count('held')} came out, {judged.count('missed')} did not, "
         f"{judged.count('undecided')} are undecided, and {len(CLAIMS) - len(judged)} have no finished runs."
     ]
 

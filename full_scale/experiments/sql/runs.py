@@ -131,7 +131,7 @@ class Checkpoint:
     kl: float
     """Mean over held-out texts of the estimated KL(policy || base), in nats."""
     excess_kl: float
-    """Mean of that KL minus the least KL with the same mean pass rate of the text, in nats."""
+    """Mean of that KL minus the minimum KL with the same mean pass rate of the text, in nats."""
 
 
 @dataclass(frozen=True)

@@ -291,10 +291,10 @@ class _Course(TrainerCallback):
 
 
 def least_kl(counts: np.ndarray, mean: float) -> float:
-    """Least KL to a base at which the mean number of databases passed is `mean`, in nats.
+    """Minimum KL to a base at which the mean number of databases passed is `mean`, in nats.
 
     The base passes j databases with probability counts[j] / counts.sum(). The base tilted by exp(lambda j)
-    attains the least KL, or the base conditioned on its largest j if `mean` exceeds that j.
+    attains the minimum KL, or the base conditioned on its largest j if `mean` exceeds that j.
     """
     passes, shares = np.arange(len(counts)), counts / counts.sum()
     top = passes[counts > 0].max()

@@ -55,10 +55,10 @@ NOT_YOURS = " Those numbers are that run's, not yours."
 @pytest.mark.parametrize(
     ("words", "opening"),
     [
-        ("trl beta=0.04", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
+        ("trl beta=0.04", f"{FALL}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
         (f"trl beta=0.04 {PLAIN}", f"{FALL}(k3, coefficient 0.04{ENDS}0.435.{NOT_YOURS} TRL"),
-        ("trl beta=0.001", f"{FALL}(corrected k3, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your settings "
-         "differ: corrected k3 at 0.001."),
+        ("trl beta=0.001", f"{FALL}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your "
+         "settings differ: k3 with importance weight at 0.001."),
         ("trl beta=0", f"{FALL}(GRPO{SQL}"),
         ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO{SQL}"),
         (f"{TINY} method.name=DPH-MaxRL", "Held-out Pass@k will probably be retained at large k."),
@@ -83,7 +83,7 @@ def test_the_course_of_pass_at_k_is_said_first_with_the_closest_measured_run(wor
         (f"{VERL} algorithm.filter_groups.enable=true", K3, "groups of equal rewards are left out"),
         (f"{VERL} {ACTOR}entropy_coeff=0.01", "(k3, coefficient 0.04", "entropy bonus 0.01"),
         ("openrlhf algo.kl.init_coef=0.01 algo.advantage.estimator=dr_grpo rollout.n_samples_per_prompt=8",
-         "(corrected k3, coefficient 0.04", "k1 in the reward at 0.01"),
+         "(k3 with importance weight, coefficient 0.04", "k1 in the reward at 0.01"),
         (f"{VERL} reward_model.overlong_buffer.enable=true", K3, "overlong_buffer.enable=true"),
         ("nemo-rl loss_fn.reference_policy_kl_type=k2 loss_fn.reference_policy_kl_penalty=0.001",
          "(GRPO without a KL", "at 0.001"),

@@ -113,7 +113,7 @@ def test_the_command_tells_both_sets_what_is_lost_and_what_would_retain_more(tmp
     assert len(lines) <= 13
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Expect held-out Pass@8 to fall: 0.900 to 0.")
-    assert ", 60 steps of Adam at 0.2; the first moves log odds by " in " ".join(done.output.split())
+    assert ", 60 steps of Adam at 0.2; first-step change of log odds: " in " ".join(done.output.split())
     assert 'Lost: "b".' in lines
     (head,) = (i for i, line in enumerate(lines) if line.split() == HEAD)
     assert lines[head + 1].split() == ["the", "base", "0.900", "0.500"]
@@ -151,7 +151,8 @@ def test_how_far_such_forecasts_were_off_is_said_beside_the_spread_of_the_linear
     errors = json.loads(MEASURED.read_text())["errors"]
     told = forecast(opposed(), method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
     within, spread = errors["within"], told.sets[-1].pass_at_k[-1][1]
-    head = f"First moves below 1: {within['settings']} forecasts erred by {within['rms']:.3f} (rms)"
+    head = f"First steps below 1: {within['settings']} forecasts"
+    head += f" erred by {within['rms']:.3f} (rms)"
     assert off(told) == f"{head}; seeds alone by {spread:.3f}."
     with_held = replace(
         told.choices[1], setting="forward KL to the base on 4 prompts, coefficient 1", held_out=(1.0, 1.0)
@@ -162,7 +163,7 @@ def test_how_far_such_forecasts_were_off_is_said_beside_the_spread_of_the_linear
 
 def test_where_the_first_step_goes_too_far_the_direction_alone_is_said(tmp_path):
     near, far = (predict(tmp_path, f"trl beta=0 learning_rate={rate} --steps 9") for rate in (0.2, 3))
-    assert "; the first moves log odds by 0.3" in " ".join(near.output.split())
+    assert "; first-step change of log odds: 0.3" in " ".join(near.output.split())
     assert far.output.startswith("Direction only: expect held-out Pass@256 ")
     beyond = json.loads(MEASURED.read_text())["errors"]["beyond"]
     words = f", in direction {beyond['moved'] - beyond['right']} of {beyond['moved']};"

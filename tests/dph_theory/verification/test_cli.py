@@ -29,7 +29,7 @@ def here(*arguments):
 
 def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     path = tmp_path / "verify.json"
-    short = ("--quick", "--instances", "500", "--json", str(path))
+    short = ("--quick", "--test-cases", "500", "--json", str(path))
     names = [f"frontier.{word}" for word in ("decomposition", "frontier", "equality")]
     done = here(*names, "kl_control.cost", "dph_theorem_1", *short)
     assert done.exit_code == 0, done.output
@@ -37,11 +37,11 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     _, counts = words.rsplit(
         "8 theorems: 5 proved (proof recorded, not compiled now), 3 refuted; 8 as expected; ", 1
     )
-    assert re.fullmatch(r"\d+ of \d+ false variants rejected; [\d,]+ instances", counts)
+    assert re.fullmatch(r"\d+ of \d+ false variants rejected; [\d,]+ test cases", counts)
     published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
     assert published < done.stdout.index("kl_control.cost") < ours < done.stdout.index(".frontier")
     assert THEOREMS["dph_theorem_1.old"].note.split(";")[0] in words
-    assert "witness: {'P': " in words
+    assert "counterexample: {'P': " in words
     words = ["decomposition", "frontier", "equality", "cost", "undiscounted", "old", "new", "generic"]
     assert [r["theorem"].partition(".")[2] for r in json.loads(path.read_text())] == words
 
@@ -140,12 +140,12 @@ def test_the_four_limits_are_the_parts_of_one_theorem():
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("kl_control.cots",), "the nearest names are kl_control.cost, "),
-    (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+    (("Z9",), "a section of one: 'degeneracy' of dymetman2026binary, "),
     (("Proposition 3",), "the nearest names are frontier.pythagoras, frontier.closest"),
     (("Corollary 3",), "'Theorem 1' of li2025choice"),
-    (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+    (("Theorem 2",), "a section of one: 'degeneracy' of dymetman2026binary, "),
     (("li2025",), "the nearest names are li2025choice"),
-    (("bernoullis",), "the nearest names are kl_control.cost"), (("--instances", "0"), "--instances"),
+    (("bernoullis",), "the nearest names are kl_control.cost"), (("--test-cases", "0"), "--test-cases"),
     (("--seed", "-1"), "--seed"), (("--json", "missing/folder/v.json"), "does not exist"),
     (("--list", "--json", "-"), "--list"), (("--what",), "No such option"),
 ])  # fmt: skip
@@ -166,7 +166,7 @@ def below(pid):
 def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
     path = tmp_path / "verify.json"
     path.write_text("[]\n")
-    command = [DPH, "verify", "--instances", "1000000", "--json", path]
+    command = [DPH, "verify", "--test-cases", "1000000", "--json", path]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, start_new_session=True, **pipes) as running:
         try:

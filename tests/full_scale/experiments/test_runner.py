@@ -48,6 +48,6 @@ def test_all_claims_are_reported_whatever_became_of_them():
     values = over_seeds(lambda seed: seed["a"], {0: {"a": 1.0}, 1: {"a": 1.2}, 2: {}})
     verdicts = {"a": judge(claims[0], values)}
     assert (verdicts["a"].seeds, verdicts["a"].verdict) == (2, "held")
-    assert [row[-1] for row in claim_table(claims, verdicts).rows] == ["held", "not run"]
+    assert [row[-1] for row in claim_table(claims, verdicts).rows] == ["as predicted", "not run"]
     assert claim_table(claims, {}).rows == ()
     assert [row.get("verdict") for row in claim_rows(claims, verdicts)] == ["held", None]

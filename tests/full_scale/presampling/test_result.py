@@ -56,20 +56,20 @@ ENDLESS = {"unfinished": 16, "cut_off": "and so", "buffer": buffer(0)}
     ("made", "said"),
     [
         (sampled(["a"], ["b", "c"]), []),
-        (sampled([], ["b"], correct=0), ["1 prompts were never solved", "D_pef is empty"]),
-        (sampled(["b"], [], unfinished=2), ["D_exp is empty", "25.0% of the rollouts were cut off"]),
+        (sampled([], ["b"], correct=0), ["1 prompts were never solved", "no solved prompts"]),
+        (sampled(["b"], [], unfinished=2), ["no unsolved prompts", "25.0% of the rollouts were cut off"]),
         (sampled(["b"], ["c"], **ENDLESS),
-         ["1 prompts ended by itself; 100.0%", "(one ended in 'and so'): raise"]),
+         ["1 solved prompts ended by itself; 100.0%", "(one ended in 'and so'): raise"]),
         (sampled(["b"], ["c"], outcomes={"correct": 8, "gold_error": 8}),
          ["8 rollouts count as incorrect because"]),
     ],
 )  # fmt: skip
 def test_findings_follow_the_numbers(made, said):
     mean, sets, *others = made.findings
-    rate = 0.0 if "D_pef is empty" in said else 0.5
+    rate = 0.0 if "no solved prompts" in said else 0.5
     assert mean.startswith(f"mean base pass rate {rate:.3f} over {len(made.rates)} prompts")
-    rows = f"{len(made.pef)} prompts and {len(made.buffer)} rows to rehearse"
-    assert sets == f"D_pef has {rows}, D_exp {len(made.exp)} prompts"
+    rows = f"{len(made.pef)} solved prompts (D_pef) and {len(made.buffer)} rows to rehearse"
+    assert sets == f"{rows}, {len(made.exp)} unsolved prompts (D_exp)"
     assert all(words in sentence for words, sentence in zip(said, others, strict=True))
 
 

@@ -179,7 +179,7 @@ def test_after_the_pre_sampling_nothing_is_missing_unless_it_is_of_something_els
     assert (found.missing, found.steps.prompts) == ((), len(sampled.exp))
     too_many = {**here.train, "gradient_accumulation_steps": len(sampled.exp)}
     (few,) = dry_run(replace(here, train=too_many)).missing
-    assert few.startswith(f"{len(sampled.exp)} prompts to explore are fewer than")
+    assert few.startswith(f"{len(sampled.exp)} unsolved prompts are fewer than")
     (other,) = dry_run(replace(here, sampling=replace(here.sampling, temperature=0.3))).missing
     assert other.startswith("the pre-sampling (sampling.temperature=0.3")
 
@@ -206,7 +206,7 @@ def test_prompts_that_are_too_few_or_too_long_are_missing_room_and_few_a_step_ar
     assert any(entry.startswith("prompts enough for one generated batch: 8 of 32") for entry in found.missing)
     assert any("no pre-sampling in" in entry and "run dph presample" in entry for entry in found.missing)
     (said,) = found.warnings
-    assert said.startswith("A step explores 2 prompts, and teaches nothing where")
+    assert said.startswith("A step trains 2 prompts, and teaches nothing where")
     long = replace(recipe, sampling=replace(recipe.sampling, max_new_tokens=63))
     for name, count in (("training", 8), ("in_domain", 3)):
         assert any(f"{name} prompts='{count} of {count} longer'" in each for each in dry_run(long).missing)

@@ -45,7 +45,7 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     seen, first = [], []
     found = train(recipe, *given, progress=lambda *step: seen.append(step), say=first.extend)
     assert first[:-1] == opening_sentences({"collapse_every": 1})
-    assert first[-1].startswith("A step explores 2 prompts, and teaches nothing where their answers are all")
+    assert first[-1].startswith("A step trains 2 prompts, and teaches nothing where their answers are all")
     assert [step[:3] for step in seen] == [("train", step, 3) for step in (1, 2, 3)]
     assert all("reward" in note and "excess KL" in note for *_, note in seen)
     folders = Folders.of_recipe(recipe)

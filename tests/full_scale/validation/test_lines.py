@@ -22,8 +22,8 @@ from dph_theory.intervals import THREE_SIGMA, mean_estimate
 from dph_theory.stationary import normalised_pass_rate_at
 from full_scale.evaluation.evaluated_run import Evaluation, ModelHash, RehearsedRow
 from full_scale.training.trained_run import TrainingRecord
-from full_scale.validation.instrument_checks import base_rate_shift, guarantee
 from full_scale.validation.measurements import MeasuredRun, PairedSet, least_cost
+from full_scale.validation.sanity_checks import base_rate_shift, guarantee
 from full_scale.validation.verdicts import Judgement
 
 

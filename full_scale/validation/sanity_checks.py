@@ -1,4 +1,4 @@
-"""Instrument checks: properties that every policy has. A violation means an error in the records.
+"""Sanity checks: properties that every policy has. A violation means an error in the records.
 
 The excess KL is not negative, Pass@k follows from pass rates, the rehearsal guarantee is satisfied, and the
 forward KL of a sequence is the sum over its tokens. A violated check shows that log-probabilities, rewards or
@@ -20,7 +20,7 @@ from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier,
 from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, Line, judged_line
 
 
-def instrument_checks(run: MeasuredRun) -> list[Line]:
+def sanity_checks(run: MeasuredRun) -> list[Line]:
     """Run every check for which the run's records suffice."""
     rows = run.evaluation.rehearsed
     lines_by_set: list[tuple[str, Line]] = []
@@ -44,7 +44,7 @@ def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
     measured = frontier(prompts)
     unsolved = int((~prompts.base_correct.any(axis=1)).sum())
     kl, cost, rate = measured.kl.mean(), measured.cost.mean(), prompts.rate.mean()
-    detail = f"KL {kl:.3g}, least {cost:.3g} at pass rate {rate:.3g}"
+    detail = f"KL {kl:.3g}, minimum {cost:.3g} at pass rate {rate:.3g}"
     if unsolved:
         detail += f"; {unsolved} prompts that no base sample solved have a cost that is too low"
     yield judged_line("excess KL", "frontier", measured.mean_excess, ">=", 0.0, NATS, detail=detail)
