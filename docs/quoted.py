@@ -213,6 +213,8 @@ def _sql(records: Records) -> dict[str, Any]:
         "methods": methods,
         "forecasts": forecasts,
         "claims": Table.from_rows(head, rows).markdown(),
+        "k3": pass_rates(by_label["GRPO + k3 0.04"], 640),
+        "claim": {claim["name"]: claim for claim in results["claims"]},
     }
 
 
