@@ -1,4 +1,4 @@
-"""As beta falls, adapters stay farther from the tilted policy than training of all weights.
+"""Adapters stay farther from the tilted policy than training of all weights, as beta falls.
 
 A small Llama with a third of 36 answers correct is trained with the KL of the answer in the reward, by LoRA
 adapters of ranks 1 to 8 (band) or with all weights; every answer is enumerated. Shown are means over seeds of

@@ -59,8 +59,10 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
 def table(numbers: dict[str, Any]) -> Table:
     """Points of the curves, and the distances of the random policies to the frontier."""
     curves = [(f"pass rate from {rate:g} by beta", BETAS, mu) for rate, mu in numbers["mu"].items()]
-    curves.append(("least KL by pass rate", *numbers["frontier"]))
-    rows = [(name, float(x), float(y)) for name, *points in curves for x, y in zip(*points, strict=True)]
+    curves.append(("minimum KL by pass rate", *numbers["frontier"]))
+    rows: list[tuple[str, float | None, float]] = [
+        (name, float(x), float(y)) for name, *points in curves for x, y in zip(*points, strict=True)
+    ]
     excess, of_policies = numbers["excess"], f"excess KL of {POLICIES} random policies"
     rows = [*rows[::20], (f"{of_policies}, least", None, float(excess.min()))]
     return Table.from_rows(

@@ -119,7 +119,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("command", "words", "says"),
     [
-        (figures_command, ("mu_bet",), "one of sql, transfer, pretrained, real_runs"),
+        (figures_command, ("mu_bet",), "one of sql, transfer, pass_at_k"),
         (figures_command, ("--format", "svg,gif"), "one or more of pdf, png, svg"),
         (figures_command, ("--format", ""), "one or more of pdf, png, svg"),
         (figures_command, ("--venue", "nature"), "'icml'"),

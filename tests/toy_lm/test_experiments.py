@@ -189,7 +189,7 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
     ("strategies", {"draws": ()}, "draws=.*at least 1 item"),
     ("strategies", {"coverage_draws": 0}, "coverage_draws=0"), ("strategies", {"rises": (0.0,)}, "rises=0"),
     ("strategies", {"fall": 1.0}, "fall=1"), ("strategies", {"random_tasks": 1}, "random_tasks=1"),
-    ("styles", {"methods": ("PPO",)}, "methods='PPO' is not allowed: one of GRPO"),
+    ("styles", {"methods": ("PPO",)}, "method='PPO' is not allowed: one of GRPO"),
     ("styles", {"long_updates": 6}, "long_updates=6 is not allowed: whole rounds of 4"),
     ("styles", {"mus": (1.0,)}, "mus=1"),
 ])  # fmt: skip

@@ -44,8 +44,11 @@ def trainable(name: str) -> Method:
     """
     kind, _, divergence = name.partition(":")
     if divergence and kind == "DPH":
-        own = replace(METHODS["DPH-F"].rehearsal, divergence=named(divergence))
-        return replace(METHODS["DPH-F"], name=name, rehearsal=own)
+        rehearsal = METHODS["DPH-F"].rehearsal
+        if rehearsal is not None:
+            return replace(
+                METHODS["DPH-F"], name=name, rehearsal=replace(rehearsal, divergence=named(divergence))
+            )
     choice("method", name, TRAINABLE)
     return TRAINABLE[name]
 

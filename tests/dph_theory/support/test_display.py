@@ -40,6 +40,6 @@ def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     assert prediction._repr_html_().count("<tr>") < 40
     frame = prediction.to_dataframe()
     assert (len(frame), frame["predicted"].iloc[0]) == (300, prediction.prompts[0].pass_rate)
-    assert list(verdict.to_dataframe().columns) == ["V", "weight", "J_G", "variance"]
+    assert list(verdict.to_dataframe().columns) == ["V", "weight", "J_G"]
     assert configuration.to_dataframe().iloc[0, 0] == "penalty"
     assert Shown().to_dataframe().empty

@@ -37,7 +37,7 @@ def test_an_assumption_that_functions_refuse_fails_its_entry_and_no_other(monkey
     failed, other = verify([changed, THEOREMS["kl_control.slope"]], SMALL, workers=1)
     assert (failed.verdict, failed.as_expected, failed.fallen) == (Verdict.FAILED, False, 0)
     (reason,) = failed.unexpected
-    assert "has no value at an instance: ValueError: " in reason
+    assert "has no value at a test case: ValueError: " in reason
     assert said in reason
     assert "kl_control.py:" in reason
     assert failed.witness.keys() == {"base", "valid", "beta"}

@@ -46,10 +46,10 @@ def test_the_command_names_the_stored_run_and_both_sets_of_prompts(tmp_path):
     answer = CliRunner().invoke(main, ["predict", path])
     assert answer.exit_code == 0, answer.output
     words = " ".join(answer.output.split())
-    assert "(DPH-F, coefficient 0.05, SmolLM2-135M, 20 steps) Pass@256 went from 0.758 to 0.406" in words
+    assert "(DPH-F, coefficient 0.05, a small Llama, SQL queries, 640 steps) Pass@32 went from 0.992" in words
     assert "Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one" in words
     for changes, stored in (
-        (["method.name=GRPO"], "(GRPO without a KL, SmolLM2-135M"),
+        (["method.name=GRPO"], "(GRPO without a KL, a small Llama, SQL"),
         (["method.name=DPH-JS", "method.eta=3"], "Your settings differ: DPH-JS at 3."),
         (["method.name=DPH-alpha", "method.eta=0.05"], "(DPH-alpha, coefficient 0.05, SmolLM2-135M"),
     ):

@@ -62,7 +62,7 @@ def test_labels_tell_variants_apart_and_places_are_said_even_when_not_asked():
 
 
 @pytest.mark.parametrize(("made", "message"), [
-    (lambda: Variant("PPO"), "name='PPO' is not allowed: one of GRPO, DAPO"),
+    (lambda: Variant("PPO"), "method='PPO' is not allowed: one of GRPO, DAPO"),
     (lambda: Variant("DPH-F", place="explored"), "place='explored' .* for DPH-F one of rehearsed"),
     (lambda: Variant("RKL", place="all"), "for RKL one of explored"),
     (lambda: Variant("DAPO", strength=0.1), "strength=0.1 is not allowed: for DAPO None"),
