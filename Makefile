@@ -16,11 +16,11 @@ test: $(READY)  ## style, types, tests
 	$(BIN)/ruff format --check .
 	@# Types are checked beside the tests: a checker is one process, whatever the machine has.
 	@said=$$(mktemp) && trap 'rm -f "$$said"' EXIT; status=0; $(BIN)/mypy >"$$said" 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow' || status=1; \
+	$(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0 -m 'not slow' || status=1; \
 	wait $$types || status=1; cat "$$said"; exit $$status
 
 test-slow: $(READY)  ## the tests that train, kill and resume
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m slow
 
 prove: $(READY)  ## compile the Coq proofs, if Coq is installed, and verify what entries say of it
 	$(BIN)/dph verify --coq --quick

@@ -101,12 +101,12 @@ def test_a_full_disk_and_a_kill_cost_a_command_nothing_that_is_not_done_again(dp
     try:
         for name, words in COMMANDS.items():
             used = sum(path.stat().st_blocks * 512 for path in out.rglob("*"))
-            (out / "rest").write_bytes(b"")
-            mounted("mount", "-o", f"remount,size={used // 4096 * 4 + 8}k", str(out))
+            free = 0 if name == "validate" else 8  # What validate writes is short.
+            mounted("mount", "-o", f"remount,size={used // 4096 * 4 + free}k", str(out))
             full = dph(words)
             said = full.communicate()[0]
             assert full.returncode in (1, 2), (name, said)
-            assert "No space left" in said or "bytes free" in said, (name, said)
+            assert any(words in said for words in ("No space left", "bytes free", "of disk")), (name, said)
             assert "Traceback" not in said, (name, said)
             mounted("mount", "-o", "remount,size=64m", str(out))
             killed = dph(words)

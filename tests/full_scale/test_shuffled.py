@@ -10,6 +10,7 @@ SHUFFLES = int(os.environ.get("DPH_SHUFFLES", "4"))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("worker_processes")
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_a_stage_refuses_or_ends_with_the_numbers_of_the_undisturbed_run(tmp_path):
     shuffle = Shuffle(tmp_path)

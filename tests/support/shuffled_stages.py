@@ -74,7 +74,7 @@ class Shuffle:
     """A place with one model, whose files and whose runs are disturbed in random order."""
 
     def __init__(self, place: Path) -> None:
-        self.place, self.context = place, prepared("support.shuffled_stages")
+        self.place, self.context = place, prepared("support.shuffled_stages", "full_scale.training.train")
         stage_recipe(place, place / "none")
         model = place / "model"
         self.originals = {path.name: path.read_bytes() for path in model.iterdir()}

@@ -48,7 +48,7 @@ def test_the_page_leads_from_the_base_to_a_comparison(tmp_path, monkeypatch):
     (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     counted, predicted = commands("count and predict")
     assert "Pass@8" in counted
-    assert "k3 with importance weight, coefficient 0.04" in predicted
+    assert "k3 with importance weight, coefficient 0.04" in " ".join(predicted.split())
     (tmp_path / "train.py").write_text(block("train.py"))
     runpy.run_path("train.py", run_name="__main__")
     for name, n in (("base", 8), ("counts/step0", 4), ("counts/step2", 4), ("counts/step4", 4)):
