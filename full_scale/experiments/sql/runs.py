@@ -209,6 +209,7 @@ def other_runs() -> list[SqlRun]:
         for beta in (0.04, 0.3)
         for divisor in ("std", "mean")
     ]
+    settings += [{"experiment": "penalties", "method": "GRPO-KL", "coefficient": 0.001}]
     settings += [
         {"experiment": "rehearsal", "method": "DPH-JS", "divided_by": divisor} for divisor in ("std", "mean")
     ]

@@ -113,7 +113,9 @@ def conduct(run: SqlRun, folder: Path, base: MeasuredBase) -> FinishedSqlRun:
     with TemporaryDirectory() as output:
         shared = folder / ("shared" if not run.anchors else f"anchors-{run.anchors}")
         recipe = recipe_of(run, folder, shared)
-        task = load_task(recipe.task)
+        with locked(Folders.of_recipe(recipe).presample, wait=True):
+            build(folder / "task", SIZE)  # A base that came with --from has its row and not its files.
+            task = load_task(recipe.task)
         try:
             initial = load(recipe.model)
             with locked(Folders.of_recipe(recipe).presample, wait=True):
