@@ -1,12 +1,11 @@
 """Calls of a loss: its checked value, and its exact expected value and gradient on a problem."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -203,30 +202,3 @@ def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
     other = torch.full_like(wide["mask"], fill)
     shown = {k: torch.where(hidden, under.get(k, other), tensor) for k, tensor in wide.items()}
     return {**shown, "mask": wide["mask"]}
-
-
-def expected_gradients(
-    losses: Mapping[str, Loss], pi: np.ndarray, ref: np.ndarray, sampler: np.ndarray
-) -> np.ndarray:
-    """E_sampler[grad loss] of each loss in the logits of pi, by autograd, on many one-token problems.
-
-    The arguments pi, ref and sampler have shape (batch, outcomes) and full support; the old policy is the
-    policy. Returns shape (batch, losses, outcomes).
-    """
-    logits = torch.as_tensor(np.log(pi)).requires_grad_()
-    log_ref, chances = torch.as_tensor(np.log(ref)), torch.as_tensor(sampler)
-
-    def expected(loss: Loss) -> Loss:
-        def mean(logits: Tensor, log_ref: Tensor, sampler: Tensor) -> Tensor:
-            log_pi = torch.log_softmax(logits, dim=-1)
-            inputs = {"log_pi": log_pi, "log_ref": log_ref, "log_old": log_pi.detach()}
-            inputs |= {"mask": torch.ones_like(log_pi), "advantages": torch.zeros_like(log_pi)}
-            tokens = ({k: v[i].reshape(1, 1) for k, v in inputs.items()} for i in range(len(sampler)))
-            values = [Audited.from_function(loss).loss(**token).reshape(()) for token in tokens]
-            return sampler @ torch.stack(values)
-
-        return mean
-
-    # Instances do not meet in a sum: its gradient is that of each.
-    sums = [torch.vmap(expected(loss))(logits, log_ref, chances).sum() for loss in losses.values()]
-    return torch.stack([torch.autograd.grad(total, logits)[0] for total in sums], dim=1).numpy()

@@ -1,8 +1,7 @@
+from .anchors import chosen_anchors as chosen_anchors
 from .flow import group_drive as group_drive
 from .flow import own_and_pair as own_and_pair
 from .flow import pass_at_k_slope as pass_at_k_slope
-from .interpolation import chosen_anchors as chosen_anchors
-from .interpolation import interpolated as interpolated
 from .kernel import AnswerKernel as AnswerKernel
 from .linearised import Hold as Hold
 from .linearised import LinearisedMethod as LinearisedMethod
