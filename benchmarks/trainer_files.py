@@ -93,19 +93,21 @@ def compared(reading: SettingsReading, actual: Mapping[str, Any]) -> Iterator[tu
 
 def checked(path: Path) -> tuple[str, list[tuple[str, str]]]:
     """How much of a file's objective is certain, and each setting's comparison."""
-    file = scan(path)
+    try:
+        file = scan(path)
+        own = loaded(path) if path.suffix in (".yaml", ".yml", ".toml") else {}
+    except (ValueError, yaml.YAMLError):
+        return "no settings", []
     trainer = trainer_of(file.settings, file.text)
     if trainer is None:
         return "nothing", []
     reading = SettingsReading(trainer, file.settings, file.text)
     certain = [reading.answer(key).is_certain for key in DECIDING]
     kind = "full" if all(certain) else "partly" if any(certain) else "nothing"
-    actual: Mapping[str, Any] = {}
+    actual: Mapping[str, Any] = own
     if path.suffix == ".sh":
         names = {plain(name) for _, *names in reading.roles.values() for name in names}
         actual = max(map(arguments, started(path)), key=lambda given: len(names & given.keys()), default={})
-    elif path.suffix in (".yaml", ".yml", ".toml"):
-        actual = loaded(path)
     return kind, [*compared(reading, actual)]
 
 
