@@ -34,7 +34,6 @@ def numbers(records: Records) -> dict[str, Any]:
     tiny = records.styles.query(
         "split == 'train' and seed == seed.min() and name in @TINY and strength.notna()"
     )
-    tiny = tiny[tiny.groups.map(set) != {"long"}]
     places = tiny.place.map({"rehearsed": "D_pef", "all": "all prompts"})
     columns = {"place": places, "divergence": tiny.name.map(TINY), "strength": tiny.strength}
     columns |= {"pass_at_1": tiny[1], "pass_at_k": tiny[16]}

@@ -21,8 +21,8 @@ RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
 COLLAPSE = dict.fromkeys(("strengths", "alphas", "random_alphas"), (0.5,))
 COLLAPSE |= dict.fromkeys(("starts", "stages", "random_starts", "rounds"), 1)
 COLLAPSE |= {"targets": (0.9,), "random_targets": (0.999,), "ascent_steps": 16, "cases": 2}
-STYLES = {"methods": ("DAPO", "DPH-F"), "long_methods": ("DPH-F",), "place_strengths": (0.3,), "workers": 1}
-STYLES |= {"seeds": 1, "updates": 4, "every": 4, "long_updates": 8, "strengths": (), "settings": SETTINGS}
+STYLES = {"methods": ("DAPO", "DPH-F"), "strengths": (0.3,), "workers": 1}
+STYLES |= {"seeds": 1, "updates": 8, "every": 4, "settings": SETTINGS}
 CONFIGS = {
     "collapse": collapse.CollapseConfig(**COLLAPSE),
     "strategies": replace(strategies.StrategiesConfig.quick(), steps=2, random_tasks=4),
@@ -31,7 +31,7 @@ CONFIGS = {
 STAGES = {
     "collapse": {"families fitted": 6},
     "strategies": {"methods": 9, "sweep": 9, "random tasks": 1},
-    "styles": {"trainings": 4},
+    "styles": {"trainings": 3},
 }
 NUMBERS = Path(__file__).parents[2] / "figures/numbers"
 each = pytest.mark.parametrize("name", NAMES)
@@ -142,12 +142,11 @@ def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their
     results = made("styles")[0]["results"]
     runs = {(run["label"], run["updates"]): run for run in results["runs"]}
     assert {name: run["groups"] for name, run in runs.items()} == {
-        ("DAPO", 4): ["main"],
-        ("DPH-F 0.3", 4): ["main", "places"],
-        ("DPH-F 0.3 all", 4): ["places"],
-        ("DPH-F 0.3", 8): ["long"],
+        ("DAPO", 8): ["main"],
+        ("DPH-F 0.3", 8): ["main", "places"],
+        ("DPH-F 0.3 all", 8): ["places"],
     }
-    free, held = runs["DAPO", 4], runs["DPH-F 0.3", 8]
+    free, held = runs["DAPO", 8], runs["DPH-F 0.3", 8]
     assert held["curve"]["update"] == [0, 4, 8]
     assert {len(values) for values in held["curve"].values()} == {3}
     assert held["curve"]["excess"][0] == 0 < held["curve"]["excess"][-1]
@@ -164,8 +163,8 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
     main = jobs["main"]
     assert {job.seed for job in main} == {5, 6, 7}
     assert len(main) == len(set(main)) == 3 * 10
-    assert {job.seed for name in ("strengths", "places", "long") for job in jobs[name]} == {5}
-    assert {job.variant.strength for job in jobs["strengths"]} == {0.03, 0.1, 0.3, 1.0}
+    assert {job.seed for job in jobs["places"]} == {5}
+    assert {job.variant.strength for job in jobs["places"]} == {0.03, 0.3}
     assert {job.variant.place for job in jobs["places"]} == {"rehearsed", "all"}
 
 
@@ -190,7 +189,7 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
     ("strategies", {"coverage_draws": 0}, "coverage_draws=0"), ("strategies", {"rises": (0.0,)}, "rises=0"),
     ("strategies", {"fall": 1.0}, "fall=1"), ("strategies", {"random_tasks": 1}, "random_tasks=1"),
     ("styles", {"methods": ("PPO",)}, "method='PPO' is not allowed: one of GRPO"),
-    ("styles", {"long_updates": 6}, "long_updates=6 is not allowed: whole rounds of 4"),
+    ("styles", {"updates": 6}, "updates=6 is not allowed: whole rounds of 4"),
     ("styles", {"mus": (1.0,)}, "mus=1"),
 ])  # fmt: skip
 def test_a_setting_that_is_not_allowed_is_named(name, changed, message):

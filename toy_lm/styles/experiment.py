@@ -97,8 +97,8 @@ class StylesConfig:
 
     `methods` start from `seeds` bases each, anchored ones at `strength` (GRPO at its published one), KL
     control at every target in `mus`, alpha-DPG at `alpha`. Only on the first base: anchored methods at
-    `strengths`, anchors on all prompts at `place_strengths`, and `long_methods` for `long_updates`. Raises
-    ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
+    `strengths`, with anchors on the rehearsed and on all prompts. Raises ValueError for unknown methods,
+    numbers out of range, updates that do not fill whole rounds.
     """
 
     methods: Annotated[tuple[str, ...], Filled] = tuple(TRAINABLE)
@@ -108,33 +108,21 @@ class StylesConfig:
     strength: Positive = 0.3
     mus: tuple[Rate, ...] = (0.5, 0.6)
     alpha: Positive = 0.5
-    strengths: tuple[Positive, ...] = (0.03, 0.1, 1.0)
-    place_strengths: tuple[Positive, ...] = (0.03, 0.3)
-    long_methods: tuple[str, ...] = ("DAPO", "DPH-F", KL_CONTROL.name)
-    long_updates: Count = 480
+    strengths: tuple[Positive, ...] = (0.03, 0.3)
     workers: Count = 2
     settings: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
     def quick(cls) -> "StylesConfig":
         """One base, with and without an anchor, in a few seconds."""
-        return cls(
-            methods=("DAPO", "DPH-F"),
-            seeds=1,
-            updates=160,
-            every=16,
-            strengths=(),
-            place_strengths=(),
-            long_methods=(),
-        )
+        return cls(methods=("DAPO", "DPH-F"), seeds=1, updates=160, every=16, strengths=())
 
     def __post_init__(self) -> None:
-        for name in ("methods", "long_methods"):
-            for method in getattr(self, name):
-                trainable(method)
+        for method in self.methods:
+            trainable(method)
         check(self)
         size = self.settings.minibatches
-        for name in ("updates", "every", "long_updates"):
+        for name in ("updates", "every"):
             if getattr(self, name) % size:
                 raise argument_error(name, getattr(self, name), f"whole rounds of {size} minibatches")
 
@@ -149,21 +137,16 @@ class StylesConfig:
     def jobs(self, seed: int) -> dict[str, list[TrainingJob]]:
         """All trainings by the question they answer; some answer several. Bases have seeds from `seed` on."""
 
-        def job(variant: Variant, seed: int = seed, updates: int = self.updates) -> TrainingJob:
-            return TrainingJob(variant, seed, updates, self.every, self.settings)
+        def job(variant: Variant, seed: int = seed) -> TrainingJob:
+            return TrainingJob(variant, seed, self.updates, self.every, self.settings)
 
-        anchored = [name for name in _ANCHORED if name in self.methods]
-        placed = [name for name in anchored if name != "RKL"]
+        placed = [name for name in _ANCHORED if name in self.methods and name != "RKL"]
         main = [variant for name in self.methods for variant in self.variants(name)]
-        strengths = sorted({self.strength, *self.strengths}) if self.strengths else []
-        everywhere = [Variant(n, strength=s, place="all") for n in placed for s in self.place_strengths]
-        rehearsed = [Variant(n, strength=s) for n in placed for s in self.place_strengths]
-        long = [variant for name in self.long_methods for variant in self.variants(name)]
+        everywhere = [Variant(n, strength=s, place="all") for n in placed for s in self.strengths]
+        rehearsed = [Variant(n, strength=s) for n in placed for s in self.strengths]
         return {
             "main": [job(variant, seed + i) for i in range(self.seeds) for variant in main],
-            "strengths": [job(Variant(name, strength=s)) for name in anchored for s in strengths],
             "places": [job(variant) for variant in (*rehearsed, *everywhere)],
-            "long": [job(variant, updates=self.long_updates) for variant in long],
         }
 
 

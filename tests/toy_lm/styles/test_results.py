@@ -39,7 +39,7 @@ def shown(*runs):
 
 def test_runs_of_the_comparison_are_averaged_over_seeds_beside_the_base():
     seeds = run("A"), run("A", end(0.7, 0.9, 1.0), seed=1)
-    found = scores(made_up(*seeds, run("B", groups=["long"])), "train")
+    found = scores(made_up(*seeds, run("B", groups=["places"])), "train")
     assert list(found) == ["base", "A"]
     assert found["base"][256].value == 1
     # t with one degree of freedom is 12.706 at 95%; the standard error is 0.1, on the logit scale 0.1/0.24.
@@ -75,7 +75,7 @@ def test_warnings_are_counted_and_told_as_before_at_once_late_missing_and_for_no
 
 def test_a_table_for_each_split():
     ends = end(0.512, 0.934, 1.0)
-    found = shown(run("A", ends), run("B", ends, groups=["strengths"], strength=0.123))
+    found = shown(run("A", ends), run("B", ends, groups=["places"], strength=0.123))
     assert [len(table.rows) for table in found] == [2, 2]
     first = found[0].rows[1]
     assert first[:2] == ("A", "0.512")
