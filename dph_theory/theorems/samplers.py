@@ -53,8 +53,7 @@ DECISION = theorem(
 def update_at_tilted(
     base: Values, valid: Values, beta: Values, sampler: Values, *, in_reward: bool = True
 ) -> Values:
-    """Expected logit update (batch, answers) at p_beta with draws from `sampler`; KL in reward or loss (k2).
-    """
+    """Expected logit update (batch, answers) at p_beta, answers from `sampler`; KL in reward or k2 loss."""
     policy = tilted(base, valid, beta)
     penalty = add_axes(beta, 1) * np.log(policy / base)
     coefficient = centred(sampler, valid - penalty) if in_reward else centred(sampler, valid) - penalty

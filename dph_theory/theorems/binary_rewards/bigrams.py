@@ -198,8 +198,7 @@ def as_bigram(policy: Values) -> Values:
 
 
 def near_graph(first: Values, later: Values, graph: Values, eps: float, single: bool = False) -> Values:
-    """KL to the base and failure rate, (batch, 2), of the best table at beta = eps found from near a graph.
-    """
+    """KL to the base and failure rate, (batch, 2), of the best table at beta = eps near a graph (or word)."""
     base, (valid, inside) = on_words(first, later), starts(later, graph, single)
     q = best_near(base, as_bigram(0.999 * normalised(base * inside) + 0.001 * base), eps)
     return np.stack([REVERSE_KL(q, base), q[:, ~valid].sum(axis=-1)], axis=-1)

@@ -52,8 +52,7 @@ def finite_critical_beta(family: Values, base: Values, valid: Values) -> Values:
 
 
 def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> list[Values]:
-    """Pass rate lost and KL saved by the member chosen at beta against the most correct one, each (batch,).
-    """
+    """Pass rate lost and KL saved at beta against the most correct member, each (batch,); 0 if it wins."""
     V, K = pass_rate_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
     others_chosen = np.any(chosen & ~best, axis=-1)
@@ -100,8 +99,7 @@ def family_of_three(first: Values, second: Values, third: Values) -> dict[str, V
 
 
 def values_at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """Pass rate and KL to the base, (batch, 2), of the family's member nearest to the Gibbs policy at beta.
-    """
+    """Pass rate and KL to the base, (batch, 2), of the member nearest to the Gibbs policy at beta."""
     chosen = projection(family, base, valid, beta)
     return stacked(partial(shared_value, chosen), pass_rate_and_cost(family, base, valid))
 

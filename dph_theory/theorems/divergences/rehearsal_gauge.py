@@ -95,8 +95,7 @@ def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
 
 
 def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
-    """For each compared f the root u of f'(u) + c = 0 and the mask of cases that have a root, both (batch,).
-    """
+    """Per compared f the root u of f'(u) + c = 0 and the mask of cases that have one, both (batch,)."""
 
     def root(value: Values, exists: Values) -> tuple[Values, Values]:
         exists = np.asarray(exists).astype(bool)

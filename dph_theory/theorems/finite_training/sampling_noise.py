@@ -194,8 +194,7 @@ BASELINE_NOISE = theorem(
 
 
 def entropy_after_updates(policy: Values, step: Values, clip: float = np.inf) -> Values:
-    """Mean entropy (batch,) after four steps on one answer with advantage 1 or -1, its ratio clipped above.
-    """
+    """Mean entropy (batch,) after four steps on one answer of advantage 1 or -1, ratio clipped above."""
     mean = 0 * policy[..., 0]
     for sign in (1.0, -1.0):
         for answer in range(policy.shape[-1]):

@@ -220,8 +220,7 @@ def summed_over_steps(
     visitor: Values,
     horizon: Values,
 ) -> Values:
-    """Sum over t < horizon of the mean D(pi || pi_pef) at states that the policy `visitor` visits; (batch,).
-    """
+    """Sum over t < horizon of the mean D(pi || pi_pef) at states visited by policy `visitor`; (batch,)."""
     before = np.asarray(np.arange(LONGEST) < add_axes(horizon, 1), dtype=bool)
     weights = masked(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
     with np.errstate(invalid="ignore"):

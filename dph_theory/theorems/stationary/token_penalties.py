@@ -42,8 +42,7 @@ Solver = Callable[..., list[np.ndarray]]
 def update(
     policy: list[Values], base: list[Values], verdicts: Values, beta: Values, f: FDivergence
 ) -> Values:
-    """Gradient of E v - beta times the token-level D_f at sampled prefixes, in all logits; (batch, logits).
-    """
+    """Logit gradient (batch, logits) of E v - beta times the token-level D_f at sampled prefixes."""
     value, parts = verdicts.astype(float), []
     for t in reversed(range(len(base))):
         reach = joint(policy[:t])[..., None] if t else 1.0

@@ -78,8 +78,7 @@ def rehearsal_fields(rate: Values, base: Values) -> Values:
 
 
 def fields_near_zero(base: Values, alpha: Values, eps: float) -> Values:
-    """Forces of penalties and of rehearsal on the log odds at rate eps; alpha's over eps^(1-alpha); (..., 8).
-    """
+    """Forces of penalties and rehearsal on the log odds at rate eps, last alpha's rescaled; (..., 8)."""
     rate = eps + 0 * base
     scaled_alpha = eps ** (alpha - 1) * alpha_field(rate, base, alpha)
     return np.concatenate(

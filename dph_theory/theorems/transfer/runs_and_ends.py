@@ -173,8 +173,7 @@ EXCHANGE = theorem(
 def mean_and_distance(
     policy: Values, other: Values, members: Values, rho: Values, least: float = 1 / 8
 ) -> Values:
-    """Mean objective of two policies plus `least` times the mean squared gap of their pass rates; (batch,).
-    """
+    """Mean objective of two policies plus `least` times their mean squared pass-rate gap; (batch,)."""
 
     def value(p: Values, q: Values, c: Values, weights: Values) -> float:
         both = shared_objective(np.stack([p, q]), c, weights, SHAPED)

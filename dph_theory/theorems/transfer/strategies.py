@@ -39,8 +39,7 @@ def gain_over_group(kinds: Values, size: int, eps: float) -> Values:
 
 
 def gain_by_weights(kinds: Values, size: Values, less: int = 1) -> Values:
-    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only) in three forms, (batch, 3); MaxRL's first is G - less.
-    """
+    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only), three forms, (batch, 3); MaxRL's alpha is G - less."""
     gap, ends = kinds[:, 0] - kinds[:, 1], (1 - 1 / size, (size - 1) / np.sqrt(size))
     return np.stack([*(end * gap for end in ends), (size - less) * kinds[:, 0] - kinds[:, 1]], axis=-1)
 
