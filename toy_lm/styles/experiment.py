@@ -80,7 +80,7 @@ _CURVE = ("update", "pass_at_8", "pass_at_16", "excess")
 
 @lru_cache(maxsize=1)
 def _base(settings: TrainingSettings, seed: int) -> tuple[StylesTask, Transformer]:
-    """Build the base shared by all methods of a seed; jobs are ordered by seed, so one base is cached."""
+    """Task and pretrained base of a seed, cached: jobs are ordered by seed."""
     task = make_task(seed)
     return task, pretrain(task, settings, seed=seed)
 
@@ -117,7 +117,7 @@ class StylesConfig:
 
     @classmethod
     def quick(cls) -> "StylesConfig":
-        """One base, with and without an anchor, in a few seconds."""
+        """Configuration of seconds: one base, trained with rehearsal and without."""
         return cls(
             methods=("DAPO", "DPH-F"),
             seeds=1,
@@ -147,7 +147,7 @@ class StylesConfig:
         return [Variant(method, strength=self.strength if method in _ANCHORED else None)]
 
     def jobs(self, seed: int) -> dict[str, list[TrainingJob]]:
-        """All trainings by the question they answer; some answer several. Bases have seeds from `seed` on."""
+        """Trainings listed under each question that they answer; bases have seeds `seed`, `seed` + 1, ..."""
 
         def job(variant: Variant, seed: int = seed, updates: int = self.updates) -> TrainingJob:
             return TrainingJob(variant, seed, updates, self.every, self.settings)

@@ -47,7 +47,7 @@ def declared() -> list[OpenRun]:
 
 
 def paths(path: str, runs: Sequence[OpenRun], bases: Path) -> dict[str | None, str]:
-    """Paths of the runs' models; the study's own model has the given path."""
+    """Path of each model that runs name; None, the study's own, has `path`. A taught model is built."""
     folders: dict[str | None, str] = {run.model: run.model or path for run in runs}
     if TAUGHT in folders:
         folder = bases / TAUGHT

@@ -187,7 +187,7 @@ class SharesForecast:
 
 
 def first_runs() -> list[SqlRun]:
-    """Runs of the first five methods, seed by seed."""
+    """Runs of three divisors of the advantage and of rehearsal (DPH-F) with two, seed by seed."""
     settings: list[dict[str, Any]] = [
         {"experiment": "divisors", "divided_by": divisor} for divisor in ("none", "std", "mean")
     ]
@@ -235,5 +235,5 @@ def declared() -> list[SqlRun]:
 
 
 def quick_runs() -> list[SqlRun]:
-    """GRPO and DPH-F by the mean, for ten steps."""
+    """GRPO, and DPH-F with advantages divided by the mean, for the first STEPS[0] steps."""
     return [SqlRun("divisors", steps=STEPS[0]), SqlRun("rehearsal", "DPH-F", "mean", steps=STEPS[0])]
