@@ -116,7 +116,7 @@ class Configuration(Shown):
 
 
 def penalty(objective: Objective) -> str:
-    """The KL term of an objective and its coefficient, in words."""
+    """Words for an objective's KL term and coefficient; why the term is unknown; or: no KL to the base."""
     if objective.term is None or not objective.coefficient:
         return objective.unpredicted if objective.coefficient else "no KL to the base"
     return f"{form(objective.term)}, coefficient {objective.coefficient:g}"

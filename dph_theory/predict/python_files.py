@@ -34,7 +34,7 @@ class Code:
                 yield name, Stated(self.value(node.value), f"{self.where}{node.lineno}")
 
     def commands(self) -> Iterator[list[str]]:
-        """The commands with options in each text, each behind as many empty lines as stand before it."""
+        """Yield the lines of each string with command-line options, with the file's line numbers."""
         inside = {id(part) for node in ast.walk(self.tree) if isinstance(node, ast.JoinedStr)
                   for part in ast.walk(node) if part is not node}  # fmt: skip
         for node in ast.walk(self.tree):

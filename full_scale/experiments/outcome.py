@@ -115,7 +115,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """"matched", "missed: " and the missed parts of the prediction, or "no prediction"."""
+        """Status of the run: matched, missed (with the missed parts), or no prediction."""
         if self.own is None:
             return "no prediction"
         return f"missed: {' and '.join(self.misses)}" if self.misses else "matched"

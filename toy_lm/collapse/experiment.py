@@ -44,7 +44,7 @@ class Fits:
     config: CollapseConfig
 
     def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
-        """Rows of every fit: the reverse KL at each strength (with target mu, or None), and the others."""
+        """Rows of every fit: reverse KL per strength (`mus`: its targets), then other objectives."""
         reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
         aimed = extended(reverse, mu=[*mus] * (3 * self.problem.cases))
         return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]

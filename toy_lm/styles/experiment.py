@@ -44,7 +44,7 @@ class TrainingJob:
 
 
 def run_one(job: TrainingJob) -> Row:
-    """Train, and measure exactly: the `base` at the start, and the `run` with its curve and its end."""
+    """Train one job; exact measures of the `base`, and of the `run` along its curve and at its end."""
     with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_distribution(base, task.prompts)

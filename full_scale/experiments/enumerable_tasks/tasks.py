@@ -98,7 +98,7 @@ class EnumerableTask:
         return np.asarray((np.indices((self.vocabulary,) * length) != self.end).all(axis=0), dtype=float)
 
     def verdicts(self, rows: list[int], completions: list[list[int]]) -> list[float]:
-        """Reward of token sequences, each an answer to a row, cut or padded to the length."""
+        """Reward, 0 or 1, of each completion (token ids, cut or padded) to the row of that index."""
         answers = np.full((len(rows), self.length), self.end)
         for answer, tokens in zip(answers, completions, strict=True):
             answer[: len(tokens)] = tokens[: self.length]

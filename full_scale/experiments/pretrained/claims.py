@@ -45,7 +45,7 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
 
 
 def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """Middle of the range that two curves share without their first points, and each curve's height there."""
+    """Middle x of the range that curves of (x, y) share beyond their first points, and each y there."""
     spans = [[first for first, _ in curve[1:]] for curve in curves]
     first = (max(map(min, spans)) + min(map(max, spans))) / 2
     return first, *(float(np.interp(first, *np.array(sorted(curve)).T)) for curve in curves)

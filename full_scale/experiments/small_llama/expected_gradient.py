@@ -216,12 +216,12 @@ class _ExpectedUpdate:
         return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
 
     def favourite_odds(self, log_probs: Tensor) -> Tensor:
-        """Log odds of the mean share of the base's likeliest valid answer among the valid ones."""
+        """Log odds, a scalar, of the base's likeliest correct answer among correct ones, rows averaged."""
         valid = self._masses(log_probs) * self.verdicts
         return ((valid * self.favourite).sum(-1) / valid.sum(-1)).mean().logit()
 
     def _weight(self, p: Tensor) -> Tensor:
-        """Divisor of each answer's tokens, as in TRL's loss types."""
+        """Factor of each token's loss: 1 over the mean (DAPO) or over the maximal answer length."""
         if self.run.dapo:
             return 1 / (p * self.lengths).sum(-1).mean()
         return torch.tensor(1 / self.length, dtype=p.dtype)

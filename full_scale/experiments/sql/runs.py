@@ -181,7 +181,7 @@ class SharesForecast:
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def pass_at(self, k: int, pass_rate: float) -> float:
-        """Forecast of Pass@k at this training pass rate; the last value beyond the flow's end."""
+        """Forecast Pass@k (k 8 or 32) when Pass@1 is `pass_rate`; constant beyond the forecast's end."""
         values = {8: self.pass_at_8, 32: self.pass_at_32}[k]
         return float(np.interp(pass_rate, self.pass_at_1, values))
 
