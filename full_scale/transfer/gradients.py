@@ -101,12 +101,12 @@ class Gradients:
 
     @property
     def matrices(self) -> tuple[str, ...]:
-        """The names of the weights whose sides are folded."""
+        """Names of the weight matrices whose rows and columns are folded."""
         return tuple(self._shapes)
 
     @contextmanager
     def watching(self) -> Iterator["Gradients"]:
-        """Within it forward passes are noted, so that their gradients can be asked for."""
+        """Record forward passes within the block, so that their gradients can be sketched."""
         hooks = [module.register_forward_hook(self._note) for module in self._layers]
         try:
             with sdpa_kernel(SDPBackend.MATH):
@@ -162,7 +162,7 @@ class Gradients:
         return torch.einsum("atj,tk->ajk", left(back), right(entered))
 
     def _sides(self, call: _Call, back: Tensor) -> tuple[Tensor, Tensor]:
-        """A layer's input and its returned gradient in the metric; for a lookup, the factors of its rows."""
+        """A layer's input and returned gradient, both scaled by the metric; for an embedding, row factors."""
         factors = [factor.to(back.device) for factor in self.metric.factors.get(call.weight, ())]
         if call.looked_up:
             ids = call.entered.flatten()
@@ -176,7 +176,7 @@ class Gradients:
         return gradient if factors is None else gradient * factors[0].to(gradient.device)
 
     def _set(self, by_call: list[tuple[_Call, Tensor]]) -> None:
-        """Set the folds: the longer, the more of these gradients a matrix has."""
+        """Choose the folds' lengths: longer for matrices with more of these gradients' energy."""
         if not self.sizes:
             energy = dict.fromkeys(self._shapes, 0.0)
             for call, gradient in by_call:
@@ -188,7 +188,7 @@ class Gradients:
 
 
 def _square(call: _Call, entered: Tensor, back: Tensor) -> float:
-    """The mean square of the gradients of a call's matrix, from `Gradients._sides`."""
+    """Mean squared gradient of a call's matrix, from `Gradients._sides`."""
     met = entered @ entered.T
     if call.looked_up:
         ids = call.entered.flatten()

@@ -68,7 +68,7 @@ class Metric:
         return cls(factors, energy**0.5)
 
     def save(self, path: Path) -> None:
-        """Write it as one .npz file, whole or not at all."""
+        """Write the metric as one .npz file, atomically."""
         arrays: dict[str, Any] = {"step": self.step}
         for name, both in self.factors.items():
             arrays |= {f"{name} {side}": factor.cpu().numpy() for side, factor in enumerate(both)}
@@ -88,7 +88,7 @@ class Metric:
 
 
 def _sides(square: Tensor) -> tuple[Tensor, Tensor]:
-    """The multipliers of a matrix's rows and columns: v D summed along each is what D has in full."""
+    """Multipliers of a matrix's rows and columns that reproduce the metric's sums along each."""
     scaled = square / (square.sqrt() + _EPSILON)
     rows, columns = (scaled.sum(dim=side) / square.sum(dim=side).clamp_min(_LEAST) for side in (1, 0))
     mean = scaled.sum() / square.sum().clamp_min(_LEAST)
@@ -136,10 +136,7 @@ def measured_metric(
 def _rate_and_scores(
     model: Any, prompt: Tokens, atoms: Sequence[Atom]
 ) -> tuple[float, Iterator[tuple[Tensor, float, bool]]]:
-    """The pass rate, and of each answer the log-probability, its share, and whether it is correct.
-
-    Of listed answers all others are one more: its gradient is minus theirs, weighed.
-    """
+    """Pass rate of a prompt, and an iterator of (log-probability, share, is correct) for each answer."""
     if atoms[0].share is not None:
         rate = sum(atom.share or 0.0 for atom in atoms if atom.correct)
         return rate, _sampled_scores(model, prompt, atoms)
