@@ -97,7 +97,7 @@ def _section(theorem: Theorem) -> str:
 
 
 def _checked(theorem: Theorem) -> str:
-    """Words on the stored test cases of a theorem, such as: 2 examples kept."""
+    """Words on the number of stored test cases of a theorem; for a refuted claim, its counterexample."""
     count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 

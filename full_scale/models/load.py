@@ -276,7 +276,7 @@ def lora_config(config: ModelConfig) -> "LoraConfig | None":
 
 
 def device() -> str:
-    """"cuda" if a GPU is available, else "cpu"."""
+    """Name of the device on which models compute: cuda if there is a GPU, else cpu."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
