@@ -157,9 +157,11 @@ Terms = tuple[tuple[float, str], ...]
 def find_sum(
     target: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
 ) -> Terms | None:
-    """Terms of the shortest sum of columns that is `target` (rows,) within the tolerance of its norm.
+    """Shortest sum of `columns` (name: (rows,)) that equals `target` (rows,), as (coefficient, name) terms.
 
-    Of equally short sums the best is taken; None if there is none, or if it needs a column in two scales.
+    The error is at most `tolerance` times the target's norm, and smallest among equally short sums. None if
+    no sum of at most `most_terms` fits, or if it needs one quantity both undivided and divided by the token
+    count.
     """
     units: dict[str, np.ndarray] = {}
     for name, column in columns.items():

@@ -56,7 +56,10 @@ def natural_gradient(theta: Scalars, valid: Mask) -> Values:
 def integrate(
     field: Field, base: Values, valid: Values, time: Values, steps: int = RUNGE_KUTTA_STEPS
 ) -> Values:
-    """Integrate the logits from log a at time 0 to `time` by the classical Runge-Kutta method."""
+    """Logits (..., outcomes) at `time` (...) on the path of d theta/dt = field(theta, valid) from log base.
+
+    The classical Runge-Kutta method takes `steps` equal steps.
+    """
     theta, h = np.log(base), add_axes(time, 1) / steps
     for _ in range(steps):
         k1 = field(theta, valid)

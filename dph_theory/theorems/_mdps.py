@@ -168,7 +168,10 @@ COUNTEREXAMPLE = example(
 def stated_bounds(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
-    """Theorem 1's three right sides (one per D_f) times 1-gamma, (batch, 3), C_f times `constant`."""
+    """Theorem 1's three right sides (one per D_f) times 1-gamma, (batch, 3), C_f times `constant`.
+
+    `reading` says whose advantage delta bounds, that of pi_old ("old") or of pi ("new"); see `stated_bound`.
+    """
     bounds = stacked(lambda d: (1 - mdp.gamma) * stated_bound(mdp, pi, pi_old, pi_pef, d, reading), STATED)
     if constant == 1:
         return bounds
@@ -181,7 +184,7 @@ def stated_bounds(
 def least_stated_bound(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
-    """Smallest of `stated_bounds`, (batch,): if the smallest exceeds the return, all three do."""
+    """Smallest of `stated_bounds` (same arguments), (batch,): if it exceeds the return, all three do."""
     return np.min(stated_bounds(mdp, pi, pi_old, pi_pef, reading, constant), axis=-1)
 
 

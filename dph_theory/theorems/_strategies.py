@@ -31,7 +31,7 @@ def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
 
 
 def sets(members: Values) -> Values:
-    """0/1 success sets (batch, prompts, strategies): `members` < 1/2; strategy 1 always solves prompt 1."""
+    """Success sets (batch, prompts, strategies): 1 if the coin `members` is below 1/2, and at [:, 0, 0]."""
     success = (members < 0.5).astype(float)
     success[:, 0, 0] = 1.0
     return success

@@ -62,7 +62,11 @@ def possible(tokens: int) -> np.ndarray:
 
 
 def string_tables(first: Values, second: Values, third: Values) -> list[Values]:
-    """Next-token tables of all triples, from the tables of prefixes that have not ended."""
+    """Next-token tables of all triples, from the tables of prefixes that have not ended.
+
+    `first` has shape (batch, tokens), `second` (batch, words, tokens), `third` (batch, words, words, tokens),
+    where tokens = words + 1 is with the end symbol.
+    """
     return [first, _and_after_end(second), _and_after_end(third)]
 
 
@@ -88,7 +92,7 @@ def two_strings(
     ref_second: Values,
     ref_third: Values,
 ) -> dict[str, list[Values]]:
-    """Parts pi_tokens and ref_tokens: next-token tables of two policies over strings of at most 3 tokens."""
+    """Parts pi_tokens and ref_tokens, the `string_tables` of two policies over strings of up to 3 tokens."""
     return {
         "pi_tokens": string_tables(pi_first, pi_second, pi_third),
         "ref_tokens": string_tables(ref_first, ref_second, ref_third),
@@ -119,7 +123,7 @@ def sampled_strings(
     base_third: Values,
     correct: Values,
 ) -> dict[str, Any]:
-    """Test-case parts: policy and base as tables and as distributions, and the mask `valid` of triples."""
+    """Parts: a policy and a base as `string_tables` and as distributions, and the mask `valid` of triples."""
     pi = string_tables(pi_first, pi_second, pi_third)
     base = string_tables(base_first, base_second, base_third)
     base_strings = sequences(base)
@@ -232,7 +236,10 @@ def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables,
 
 
 def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Iterator[Values]:
-    """Yield pi/base at each position in the shape of its table; 1 at tokens of no correct sequence."""
+    """Yield pi/base at each position in the shape of its table; 1 at tokens of no correct sequence.
+
+    `valid` (..., symbols^length) marks the correct sequences.
+    """
     correct = valid.reshape(base_tokens[-1].shape)
     for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
         later = tuple(range(t + 1 - len(base_tokens), 0))

@@ -180,7 +180,11 @@ def true_rate_at_best(right: Values, hacks: Values, accepted: Values, refused: V
 
 
 def true_rate_without_refusals(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
-    """True pass rate (batch,) at the beta that ignores that correct answers may be refused."""
+    """True pass rate (batch,) at the beta that ignores that correct answers may be refused.
+
+    The base's masses are `right` (correct) and `hacks` (pass always); `accepted` and `refused` are the
+    chances that another incorrect answer passes and that a correct one fails.
+    """
     beta = (1 - accepted) / np.log((1 - right - hacks) / hacks)
     return true_rate(right, hacks, accepted, refused, beta)
 

@@ -264,7 +264,10 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
-    """Reference fields of a maths row: the marked answer, boxed or after ####, or the field itself."""
+    """Reference of a maths row: the answer in `source.answer`, or in the first of the fields `usual`.
+
+    The mark of the benchmark is removed: #### in GSM8K, a box in MATH.
+    """
     # Other answers stand alone; a solution without such a mark has none.
     given = row.text(*([source.answer] if source.answer else usual))
     alone = source.answer or row.values.get("answer") is not None

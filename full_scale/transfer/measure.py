@@ -198,9 +198,10 @@ class _Work:
         self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
     def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]], prompts: int) -> None:
-        """Measure the metric on some trained prompts, once per kernel, and print time estimates.
+        """Measure the kernel's `Metric` on some trained prompts, once, and print time estimates.
 
-        The time is printed twice: before, from the first prompt alone, and after the metric.
+        Each trained prompt has its token ids and a function that gives its atoms; `prompts` of them in all
+        remain to be measured. The time is printed from the first prompt alone, and after the metric.
         """
         file = self.folder / "metric.npz"
         if "metric" not in self.done:

@@ -99,11 +99,11 @@ def measured_metric(
     model: Any, groups: Sequence[tuple[Tokens, Sequence[Atom]]], matrices: Iterable[str], kind: str,
     prompts: int, progress: Progress = silent,
 ) -> Metric:  # fmt: skip
-    """The metric at the base of a training by GRPO on so many prompts, from the answers of some of them.
+    """Metric at the base for training by GRPO on that many prompts, from the answers of some (`groups`).
 
-    v is the square of the expected gradient and, for Adam's metric, over the answers of a batch the mean
-    square of one answer's: rare answers, which few batches hold, have their part. Where no prompt has both
-    rewards there is no gradient: the plain metric, and a step that is not a number.
+    v is the square of the expected gradient and, for kind ADAM, plus the mean square over the answers of a
+    batch, so that rare answers count. `matrices` are the weights that are factored. Without a prompt that has
+    both rewards the metric is Euclidean, and its step nan.
     """
     weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
     means, squares = (

@@ -80,7 +80,11 @@ DIRACS = theorem(
 
 
 def given_graph(first: Values, later: Values, graph: Values) -> tuple[Values, Values]:
-    """Tables of the base conditioned on the words of the graph, in the shapes of `first` and `later`."""
+    """Tables of the base given the graph's words, in the shapes of `first` (..., 2) and `later`.
+
+    `later` has shape (..., length - 1, 2, 2); `graph` (..., 2 length - 1) has indices into CHOICES, one per
+    table row.
+    """
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
     mass, rows = np.ones(first.shape), list[Values]()
     for position in reversed(range(later.shape[-3])):
@@ -108,13 +112,16 @@ def least_of_one_table(first: Values, later: Values, graph: Values) -> Values:
 
 
 def costs_within(first: Values, later: Values, graph: Values, q_first: Values, q_later: Values) -> Values:
-    """KL to the base of q's tables cut to the graph, and -log of the graph's base mass; (batch, 2)."""
+    """KL to the base of q's tables cut to the graph, and -log of the graph's base mass; (batch, 2).
+
+    Arguments are as in `given_graph`; q_first and q_later have the shapes of first and later.
+    """
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
     q = on_words(normalised(q_first * first_ones), normalised(q_later * ones))
-    return np.stack([REVERSE_KL(q, on_words(first, later)), log_mass(first, later, graph)], axis=-1)
+    return np.stack([REVERSE_KL(q, on_words(first, later)), graph_cost(first, later, graph)], axis=-1)
 
 
-def log_mass(first: Values, later: Values, graph: Values) -> Values:
+def graph_cost(first: Values, later: Values, graph: Values) -> Values:
     """Minus log of the base mass of the graph's words, (batch,), the least KL within the graph."""
     return -np.log((on_words(first, later) * on_words(*allowed(graph, later.shape[-3] + 1))).sum(axis=-1))
 
@@ -123,7 +130,7 @@ def least_cost(first: Values, later: Values, graph: Values, one_table: bool = Fa
     """-log of the graph's base mass, and the KL of the base given the graph to the base; (batch, 2)."""
     given = on_words(*given_graph(first, later, graph))
     cost = least_of_one_table(first, later, graph) if one_table else REVERSE_KL(given, on_words(first, later))
-    return np.stack([log_mass(first, later, graph), cost], axis=-1)
+    return np.stack([graph_cost(first, later, graph), cost], axis=-1)
 
 
 BASE = example(first=".6 .4", later=[[".7 .3", ".45 .55"]] * 3)
@@ -158,7 +165,7 @@ def largest_even(length: int) -> Values:
 
 
 def starts(later: Values, graph: Values, single: bool) -> tuple[Values, Values]:
-    """Mask (words,) of correct words; 0/1 set (batch, words) of the chosen graph, or of a single word."""
+    """Mask (words,) of correct words; 0/1 set (batch, words) of the graph (or word) numbered `graph`."""
     valid = words(later.shape[-3] + 1).sum(axis=-1) % 2 == 0
     sets = np.eye(len(valid))[valid] if single else largest_even(later.shape[-3] + 1)
     return valid, sets[np.minimum(graph.astype(int), len(sets) - 1)].astype(float)
@@ -198,7 +205,10 @@ def as_bigram(policy: Values) -> Values:
 
 
 def near_graph(first: Values, later: Values, graph: Values, eps: float, single: bool = False) -> Values:
-    """KL to the base and failure rate, (batch, 2), of the best table at beta = eps near a graph (or word)."""
+    """KL to the base and failure rate, (batch, 2), of the best table at beta = eps near a graph (or word).
+
+    `first` and `later` are the base's tables; `graph` (batch,) numbers the graphs of `largest_even`.
+    """
     base, (valid, inside) = on_words(first, later), starts(later, graph, single)
     q = best_near(base, as_bigram(0.999 * normalised(base * inside) + 0.001 * base), eps)
     return np.stack([REVERSE_KL(q, base), q[:, ~valid].sum(axis=-1)], axis=-1)

@@ -46,13 +46,19 @@ def policy_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Valu
 
 
 def finite_critical_beta(family: Values, base: Values, valid: Values) -> Values:
-    """Largest beta (batch,) below which the member of highest pass rate wins; 1 if it wins at every beta."""
+    """Largest beta (batch,) below which the most correct member is nearest to p_beta; 1 if it always is.
+
+    `family` has shape (batch, members, outcomes), `base` and `valid` (batch, outcomes).
+    """
     critical = critical_beta(family, base, valid)
     return np.where(critical < np.inf, critical, 1.0)
 
 
 def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> list[Values]:
-    """Pass rate lost and KL saved at beta against the most correct member, each (batch,); 0 if it wins."""
+    """Pass rate lost and KL saved, each (batch,), by the member chosen at beta; 0 if it is the most correct.
+
+    Both are relative to the most correct member; `family` has shape (batch, members, outcomes).
+    """
     V, K = pass_rate_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
     others_chosen = np.any(chosen & ~best, axis=-1)
@@ -99,7 +105,10 @@ def family_of_three(first: Values, second: Values, third: Values) -> dict[str, V
 
 
 def values_at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """Pass rate and KL to the base, (batch, 2), of the member nearest to the Gibbs policy at beta."""
+    """Pass rate and KL to the base, (batch, 2), of the member nearest to the Gibbs policy at beta.
+
+    `family` has shape (batch, members, outcomes), `base` and `valid` (batch, outcomes), `beta` (batch,).
+    """
     chosen = projection(family, base, valid, beta)
     return stacked(partial(shared_value, chosen), pass_rate_and_cost(family, base, valid))
 
@@ -112,7 +121,10 @@ def at_fraction(family: Values, base: Values, valid: Values, fraction: Values | 
 def pass_rate_first(
     family: Values, base: Values, valid: Values, order: Callable[..., Values] = most_valid
 ) -> Values:
-    """Pass rate and KL to the base, (batch, 2), of the member that `order(rates, KLs)` ranks first."""
+    """Pass rate and KL to the base, (batch, 2), of the member that `order(rates, KLs)` ranks first.
+
+    `family` has shape (batch, members, outcomes); `base` may be unnormalised weights.
+    """
     V, K = pass_rate_and_cost(family, normalised(base), valid)
     return stacked(partial(shared_value, order(V, K)), (V, K))
 
@@ -153,7 +165,10 @@ def filtered_model(base: Values, valid: Values) -> Values:
 
 
 def chosen_below_critical(members: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
-    """Member (batch, outcomes) of all Diracs and `members` chosen at that fraction of the critical beta."""
+    """Member (batch, outcomes) of all Diracs and `members` chosen at that fraction of the critical beta.
+
+    `members` (batch, members, outcomes) and `base` (batch, outcomes) may be unnormalised weights.
+    """
     family, base = with_all_diracs(normalised(members)), normalised(base)
     return chosen_member(
         projection(family, base, valid, fraction * finite_critical_beta(family, base, valid)), family
@@ -284,7 +299,7 @@ MONOTONE = theorem(
 
 
 def with_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
-    """Part `end` of the segment from the base: pass rate A1 + gain A0, with proportions as in `other`."""
+    """Part `end` of the segment (1-t) base + t end: pass rate A1 + gain A0, proportions as in `other`."""
     failing = pass_rate(base, ~valid)
     return {"end": with_pass_rate(pass_rate(base, valid) + gain * failing, other, valid)}
 
@@ -294,13 +309,13 @@ def member(base: Values, end: Values, t: Values) -> Values:
 
 
 def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
-    """The 1/beta at which the segment's member t is chosen: slope of its KL over slope of V; (batch,)."""
+    """The 1/beta at which (1-t) base + t end is best of its segment: KL's slope over V's; (batch,)."""
     slope = ((end - base) * np.log(member(base, end, t) / base)).sum(axis=-1)
     return slope / (pass_rate(end, valid) - pass_rate(base, valid))
 
 
 def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) -> Values:
-    """KL(pi_s || a) - V(pi_s)/beta of the segment's member s at the beta that chooses member t; (batch,)."""
+    """KL(pi_s || a) - V(pi_s)/beta, (batch,), of pi_s = (1-s) base + s end at the beta that chooses t."""
     policy = member(base, end, s)
     return REVERSE_KL(policy, base) - price(base, end, valid, t) * pass_rate(policy, valid)
 

@@ -31,7 +31,7 @@ def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
 
 
 def strategy_rewards(rho: Values, success: Values) -> Values:
-    """Mean over types of each strategy's success, (..., strategies), weighted by rho (..., types)."""
+    """Mean success of each strategy, (..., strategies), over types of frequency rho (..., types)."""
     return (rho[..., None] * success).sum(axis=-2)
 
 
@@ -44,12 +44,20 @@ def trained(q: Values, reward: Values, gain: Values) -> Values:
 
 
 def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
-    """Pass@k, (...), of one strategy distribution q (..., strategies), averaged over types by rho."""
+    """Pass@k, (...), of one strategy distribution q (..., strategies), averaged over types by rho.
+
+    `success` (..., types, strategies) has the probability that a strategy solves a type; rho has shape (...,
+    types).
+    """
     return mean_pass_at_k(pass_rates(q[..., None, :], success), rho, k)
 
 
 def trained_pass_at_k(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Mean Pass@k over types, (...), after training q on the expected reward for a time `gain`."""
+    """Mean Pass@k over types, (...), after training q on the expected reward for a time `gain`.
+
+    Arguments are those of `shared_pass_at_k`: q (..., strategies), rho (..., types), success (..., types,
+    strategies).
+    """
     return shared_pass_at_k(trained(q, strategy_rewards(rho, success), gain), rho, success, k)
 
 
@@ -155,12 +163,19 @@ def conditioned_pass_at_k(q: Values, rho: Values, success: Values, k: Values) ->
 
 
 def conditioned_after_training(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Mean Pass@k, (...), after each type's own policy is trained on that type's rewards for time `gain`."""
+    """Mean Pass@k, (...), after each type's own policy is trained on that type's rewards for time `gain`.
+
+    `q` (..., types, strategies) has the types' policies, success their strategies' pass rates, rho the
+    frequencies.
+    """
     return conditioned_pass_at_k(trained(q, success, gain[..., None]), rho, success, k)
 
 
 def conditioned_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Mean Pass@k, (...), after each type's own policy is trained on the reward averaged over types."""
+    """Mean Pass@k, (...), after each type's own policy is trained on the reward averaged over types.
+
+    `q` and `success` have shape (..., types, strategies), rho (..., types), the training time `gain` (...).
+    """
     reward = strategy_rewards(rho, success)[..., None, :]
     return conditioned_pass_at_k(trained(q, reward, gain[..., None]), rho, success, k)
 
@@ -245,7 +260,10 @@ def best_reward(rho: Values, success: Values) -> Values:
 
 
 def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
-    """Upper bound (...) on the mass outside the best strategy after training: ((1-q)/q) e^{-gain gap}."""
+    """Upper bound (...) on the mass outside the best strategy after training: ((1-q)/q) e^{-gain gap}.
+
+    `q` (..., strategies) is the base; gap is the reward that the second-best strategy lacks.
+    """
     w = strategy_rewards(rho, success)
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
     odds = masked(q, ~best).sum(axis=-1) / masked(q, best).sum(axis=-1)
@@ -254,7 +272,7 @@ def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
 
 
 def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Lower bound w* (1 - d^k), d the leftover mass, and Pass@k after training; (..., 2)."""
+    """Lower bound w* (1 - d^k), d the leftover mass, and Pass@k after training for `gain`; (..., 2)."""
     d, w = leftover(q, rho, success, gain), best_reward(rho, success)
     return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, success, k, gain)], axis=-1)
 
@@ -297,7 +315,7 @@ LIMIT = theorem(
 
 
 def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
-    """Lower bound 1 - (1-m)^k on Pass@k, (...), with m the base's pass rate on its hardest type."""
+    """Lower bound 1 - (1-m)^k on Pass@k, (...), with m the pass rate of q on its hardest type."""
     return 1 - (1 - np.min(pass_rates(q[..., None, :], success), axis=-1)) ** k
 
 

@@ -250,7 +250,10 @@ LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
 
 
 def distances_from_ends(at_one: Values, at_zero: Values, pi: Values, ref: Values) -> Values:
-    """|at_one - alpha D_alpha|, then |at_zero - (1-alpha) D_alpha|, for LADDER's alphas on a last axis."""
+    """|at_one - alpha D_alpha|, then |at_zero - (1-alpha) D_alpha|, for LADDER's alphas on a last axis.
+
+    `at_one` and `at_zero`, both (batch,), stand for the values at alpha = 1 and 0.
+    """
     values = [(alpha, alpha_divergence(alpha)(pi, ref)) for alpha in LADDER]
     near_one = [abs(at_one - alpha * value) for alpha, value in values]
     near_zero = [abs(at_zero - (1 - alpha) * value) for alpha, value in values]

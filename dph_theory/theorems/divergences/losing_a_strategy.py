@@ -52,7 +52,11 @@ def distances(share: Values, inside: Values, outside: Values, policy: Values) ->
 
 
 def distances_halfway(share: Values, inside: Values, outside: Values, policy: Values) -> Values:
-    """D_f to the reference of policies that retain half of the strategy's mass, (batch, divergences)."""
+    """D_f to the reference of policies that retain half of the strategy's mass, (batch, divergences).
+
+    Arguments are shares of the strategy (batch,), and of answers inside (batch, 2), outside and in `policy`
+    (batch, 3).
+    """
     ref = reference(share, inside, outside)
     q = normalised(np.concatenate([ref[:, :2] / 2, policy * (1 - share / 2)[:, None]], axis=-1))
     return stacked(lambda divergence: divergence(q, ref), DIVERGENCES)
@@ -84,7 +88,7 @@ CORRECT = np.array([True, True, False, False])
 
 
 def cost_of_share(base: Values, policy: Values) -> Values:
-    """V kl(pi(S|Y1) || a(S|Y1)), (batch,), for S the second of the two correct answers, the first of four."""
+    """V kl(pi(S|Y1) || a(S|Y1)), (batch,), with S the second of four answers, the first two correct."""
     correct, rate = policy[:, :2], policy[:, :2].sum(axis=-1, keepdims=True)
     return (xlogy(correct, correct) - xlogy(correct, rate * normalised(base[:, :2]))).sum(axis=-1)
 
@@ -113,12 +117,12 @@ CERTIFICATE = theorem(
 
 
 def lost_share(base: Values) -> Values:
-    """Share of the second of the base's two correct answers among them, (batch,)."""
+    """Share of the second answer among the base's first two of four, the correct ones; (batch,)."""
     return base[:, 1] / (base[:, 0] + base[:, 1])
 
 
 def certified(base: Values, policy: Values) -> Values:
-    """`certified_share` (batch,) of policies from which the second correct answer has been removed."""
+    """Smallest share certified as not lost by the excess KL, (batch,), of `policy` without answer 2."""
     without = normalised(policy * np.array([1, 0, 1, 1]))
     return certified_share(np.maximum(excess(base, without), 0), without[:, 0])
 

@@ -89,7 +89,7 @@ def in_gauge(f: FDivergence, c: Values) -> RatioLoss:
     return lambda ratio: f.generator(ratio) + add_axes(c, 1) * (ratio - 1)
 
 
-def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
+def loss_decreases(pi: Values, base: Values, valid: Values, c: Values) -> Values:
     """Decrease of each rehearsal loss f + c(u-1) from the base, where it is 0, to pi; (batch, losses)."""
     return -stacked(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), COMPARED)
 
@@ -118,7 +118,7 @@ def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
         yield np.where(inside, ratio * base_rate, 1.0)
 
 
-def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
+def decreases_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
     """Decrease of each compared loss f + c(u-1) from the base to m p_*, at the given m; (batch, losses)."""
     policies = [with_pass_rate(mass, base, valid) for mass in masses]
     losses = [
@@ -127,9 +127,9 @@ def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -
     return -np.stack(losses, axis=-1)
 
 
-def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
+def greatest_decreases(base: Values, valid: Values, c: Values) -> Values:
     """Largest decrease of each compared loss f + c(u-1) below its 0 at the base, (batch, losses)."""
-    return gains_at(target_masses(base, valid, c), base, valid, c)
+    return decreases_at(target_masses(base, valid, c), base, valid, c)
 
 
 MINIMISER = theorem(
@@ -138,7 +138,7 @@ MINIMISER = theorem(
     r" f'(m/A_1) + c = 0 \text{ or } m = 1,\quad \text{equality at } \pi = m p_* \text{ on } Y_1",
     source=Source("ours", "gauge on filtered samples"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
-    at_most=(gains, greatest_gains),
+    at_most=(loss_decreases, greatest_decreases),
     examples=(
         FOUR_ANSWERS.but(pi=".3 .25 .25 .2", c="1").giving(
             lhs="-.4175953989144 -2.9480673485461 -1.4347680508418 -1.6760653221699",
@@ -149,11 +149,11 @@ MINIMISER = theorem(
     false=(
         neighbour(
             "the gauge ignored",
-            rhs=lambda base, valid, c: gains_at(target_masses(base, valid, 0 * c), base, valid, c),
+            rhs=lambda base, valid, c: decreases_at(target_masses(base, valid, 0 * c), base, valid, c),
         ),
         neighbour(
             "p_* whatever the loss and the gauge",
-            rhs=lambda base, valid, c: gains_at([np.ones_like(c)] * len(COMPARED), base, valid, c),
+            rhs=lambda base, valid, c: decreases_at([np.ones_like(c)] * len(COMPARED), base, valid, c),
         ),
     ),
 )

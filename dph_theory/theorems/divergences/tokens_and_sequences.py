@@ -65,7 +65,11 @@ NOTES = {
 def not_the_sum(
     subject: str, divergence: FDivergence, direction: str, lhs: str | None, rhs: str | None
 ) -> Theorem:
-    """Refuted theorem: D_f of sequences is at most ("exceeds") or at least (else) the sum over tokens."""
+    """Refuted theorem: D_f of sequences is at most ("exceeds") or at least (else) the sum over tokens.
+
+    `subject` names the divergence in the title; `lhs` and `rhs` are the sides at the counterexample, as
+    decimals.
+    """
     sequence, tokens = (partial(side, divergence) for side in (sequence_divergence, token_divergence))
     on_policy = partial(on_policy_token_divergence, divergence)
     above = direction == "exceeds"

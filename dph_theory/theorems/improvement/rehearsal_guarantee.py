@@ -180,7 +180,10 @@ STARTS, SUCCESS = np.array([1, 0, 0]), np.array([0, 0, 1])
 
 
 def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[str, Values]:
-    """Parts P, rho0, reward of a process that succeeds in two steps, mixed with a free one by `random`."""
+    """Parts P, rho0, reward: a process that succeeds in two steps, with a free one in the share `random`.
+
+    The free process has transitions `chance`, start `start` and rewards `worth`.
+    """
     share = add_axes(random, 1)
     return {
         "P": (1 - share[..., None, None]) * TWO_STEPS + share[..., None, None] * chance,

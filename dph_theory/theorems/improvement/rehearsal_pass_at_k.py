@@ -167,7 +167,11 @@ RECALLED = theorem(
 
 
 def chance(holds: Callable[..., Values]) -> Callable[..., Values]:
-    """Turn a 0/1 property of counts into its probability (batch,) over n stored answers of two kinds."""
+    """Turn a 0/1 property of counts into its probability (batch,) over n stored answers of two kinds.
+
+    `holds` gets share, n, drawn (how many are of the first kind, whose share is `share`) and the further
+    parts.
+    """
 
     def side(share: Values, n: Values, **parts: Any) -> Values:
         drawn = np.arange(21.0)
@@ -181,7 +185,11 @@ def chance(holds: Callable[..., Values]) -> Callable[..., Values]:
 
 
 def _gains(share: Values, n: Values, drawn: Values, first: Values, second: Values) -> tuple[Values, Values]:
-    """Mean of log pi/a over the stored answers, and V/A1 at base rate 1/2; both in the shape of `drawn`."""
+    """Mean of log pi/a over n stored answers, and V/A1 at base rate 1/2; both in the shape of `drawn`.
+
+    `drawn` of the n are of the first kind, of share `share`; the policy gives the kinds masses `first` and
+    `second`.
+    """
     log_first, log_second = np.log(2 * first / share), np.log(2 * second / (1 - share))
     return (drawn * log_first + (n - drawn) * log_second) / n, 2 * (first + second)
 

@@ -23,7 +23,7 @@ PASS_RATES = chart(pass_rate=rates(low=1e-4, high=1e-4))
 SIZES = (2, 4, 5)
 
 
-def gains(size: int, scale: str) -> Values:
+def advantage_gaps(size: int, scale: str) -> Values:
     """A(correct) - A(incorrect) for k = 0 .. G-1 successes of the others, (G,); A = 0 if rewards agree."""
     k = np.arange(1, size)
     spread = k / size if scale == "mean" else np.sqrt(k * (size - k) / (size * (size - 1)))
@@ -35,7 +35,7 @@ def gains(size: int, scale: str) -> Values:
 def expected_weight(size: int, pass_rate: Values, scale: str = "std") -> Values:
     """alpha_G(V), shape of `pass_rate`: mean of A(correct) - A(incorrect) over the G-1 other answers."""
     total = 0 * pass_rate
-    for k, gain in enumerate(gains(size, scale)):
+    for k, gain in enumerate(advantage_gaps(size, scale)):
         total = total + comb(size - 1, k) * pass_rate**k * (1 - pass_rate) ** (size - 1 - k) * gain
     return total
 

@@ -113,7 +113,10 @@ Dial = Callable[[FDivergence, Values, Values], Values]
 
 
 def objective(base_rate: Values, progress: Values, other: Values, dial: Dial = inverse_beta) -> Values:
-    """m/beta - D_f((m, 1-m) || (A1, A0)) at m = other, (..., divergences), with beta set by `progress`."""
+    """m/beta - D_f((m, 1-m) || (A1, A0)) at m = other, (..., divergences).
+
+    The pass rate mu lies at `progress` between base rate and 1, and `dial(f, A1, mu)` is the 1/beta used.
+    """
     mu, masses = reached(base_rate, progress), (two_masses(other), two_masses(base_rate))
     return stacked(lambda f: dial(f, base_rate, mu) * other - f(*masses), SMOOTH)
 
@@ -163,7 +166,7 @@ DIAL = theorem(
 
 
 def forward_condition(base_rate: Values, beta: Values) -> Values:
-    """beta (A0/(1-mu) - A1/mu), (batch,), at mu = beta A1/(L-1), 1-mu = beta A0/L; 1 at the optimum."""
+    """beta (A0/(1-mu) - A1/mu), (batch,), at the mu of the theorem; 1 if that mu is the optimum."""
     return _condition(base_rate, beta, 1 - base_rate)
 
 

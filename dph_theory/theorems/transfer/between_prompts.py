@@ -28,7 +28,10 @@ THREE_PROMPTS = example(
 
 
 def change_by_step(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
-    """Change of the prompts' log odds per unit step along sum_i weight_i grad V_i, (batch, prompts)."""
+    """Change of the prompts' log odds per unit step along sum_i weight_i grad V_i, (batch, prompts).
+
+    `slopes` (batch, prompts, answers, features) are features, `logits` the base's, `weight` (batch, prompts).
+    """
     p = base(slopes, logits)
     step = score_sum(slopes, p, weight[..., None] * CORRECT)
     return (log_odds(policy(slopes, logits, eps * step)) - log_odds(p)) / eps
@@ -117,7 +120,11 @@ def logits_at_least_weights(trained: Values, held_out: Values, change: Values) -
 
 
 def logits_by_regression(trained: Values, held_out: Values, change: Values) -> Values:
-    """Held-out logit changes (batch, answers) by kernel regression on the trained prompts' changes."""
+    """Held-out logit changes (batch, answers) by kernel regression on the trained prompts' changes.
+
+    `trained` and `held_out` are features (batch, answers, features), `change` (batch, trained answers)
+    logits.
+    """
     inverse = np.linalg.pinv(gram(trained), rcond=1e-10, hermitian=True)
     return times(held_out @ np.swapaxes(trained, -1, -2), times(inverse, change))
 

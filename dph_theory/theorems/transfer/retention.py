@@ -126,7 +126,7 @@ CONCAVE = theorem(
 )
 
 
-def half(policy: Values) -> Values:
+def capped(policy: Values) -> Values:
     """Policies (batch, 4) moved towards equal shares until no strategy has more than one half."""
     beyond = policy.max(axis=-1, keepdims=True) - 0.25
     return 0.25 + (policy - 0.25) * np.minimum(1.0, 0.25 / np.maximum(beyond, 0.25))
@@ -139,8 +139,8 @@ CONCAVE_BELOW_HALF = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
     at_most=(
-        lambda policy, other, rho: mean_of_objectives(half(policy), half(other), rho, WITHIN_HALF),
-        lambda policy, other, rho: objective_of_mean(half(policy), half(other), rho, WITHIN_HALF),
+        lambda policy, other, rho: mean_of_objectives(capped(policy), capped(other), rho, WITHIN_HALF),
+        lambda policy, other, rho: objective_of_mean(capped(policy), capped(other), rho, WITHIN_HALF),
     ),
     examples=(
         example(policy=".5 .3 .1 .1", other=".1 .5 .3 .1", rho=".4 .3 .2 .1").giving(
@@ -235,8 +235,8 @@ COEXIST = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), shares=simplex(4, spread=3)),
     at_most=(
-        lambda policy, shares: coexisting(half(policy), half(shares), WITHIN_HALF),
-        lambda shares: coexisting(half(shares), half(shares), WITHIN_HALF),
+        lambda policy, shares: coexisting(capped(policy), capped(shares), WITHIN_HALF),
+        lambda shares: coexisting(capped(shares), capped(shares), WITHIN_HALF),
     ),
     examples=(
         example(policy=".5 .3 .1 .1", shares=".4 .3 .2 .1").giving(
@@ -260,7 +260,7 @@ COEXIST = theorem(
 
 
 def two_strategies(share: Values, first: Values, second: Values) -> Values:
-    """Drive of the first of two strategies that share no prompt, divided by q (1-q); (batch,)."""
+    """Drive of the first of two strategies over q (1-q), (batch,); `first`, `second`: prompt weights."""
     policies, rho = np.stack([share, 1 - share], axis=-1), np.stack([first, second], axis=-1)
     drives = by_instance(
         lambda q, weights: strategy_drive(q, np.eye(2), weights / weights.sum(), WITHIN_HALF), policies, rho

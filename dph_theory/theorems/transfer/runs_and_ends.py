@@ -60,7 +60,11 @@ FLOORS = theorem(
 
 
 def at_mean_maximum(members: Values, rho: Values) -> tuple[Values, Values]:
-    """Shares (batch, strategies) that maximise MaxRL's objective at G = 16, and the success sets."""
+    """Shares (batch, strategies) that maximise MaxRL's objective at G = 16, and the success sets.
+
+    `members` (batch, prompts, strategies) are coins for `sets`, rho (batch, prompts) the prompts'
+    frequencies.
+    """
     success, size = sets(members), members.shape[-1]
     total = {"type": "eq", "fun": lambda q: q.sum() - 1}
 
@@ -81,7 +85,7 @@ def at_mean_maximum(members: Values, rho: Values) -> tuple[Values, Values]:
 
 
 def weight_of_strategies(members: Values, rho: Values) -> Values:
-    """sum_x rho_x alpha_G(V_x) c_xr for each strategy r at MaxRL's maximum, (batch, strategies)."""
+    """sum_x rho_x alpha_G(V_x) c_xr for each strategy r at `at_mean_maximum`, (batch, strategies)."""
     ends, success = at_mean_maximum(members, rho)
     rates = np.clip((success * ends[:, None]).sum(axis=-1), 0, 1)
     return ((rho * SHAPED.weight(rates))[..., None] * success).sum(axis=1)
@@ -114,7 +118,11 @@ MEAN_SOLVES = theorem(
 
 
 def moved(policy: Values, members: Values, rho: Values, form: str, step: float = 1e-5) -> Values:
-    """Policies (batch, strategies) after a gradient step on a form's objective, in groups of 16."""
+    """Policies (batch, strategies) after a gradient step on a form's objective, in groups of 16.
+
+    `members` (batch, prompts, strategies) are coins for `sets`; `form` is an advantage's divisor, such as
+    "mean".
+    """
     weighting = group_weighting(16, form)
     drive = by_instance(lambda q, c, w: strategy_drive(q, c, w, weighting), policy, sets(members), rho)
     return softmax(np.log(policy) + step * drive, axis=-1)
@@ -128,8 +136,11 @@ def gain(policy: Values, after: Values, members: Values, rho: Values, form: str)
     )
 
 
-def gains(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) -> Values:
-    """Product of two objectives' gains, one by an undivided step and one by MaxRL's; over 1e-10, (batch,)."""
+def gain_product(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) -> Values:
+    """Product of two objectives' gains, one by an undivided step and one by MaxRL's; over 1e-10, (batch,).
+
+    `forms` names the objective that counts after each step; policy, members and rho are as in `moved`.
+    """
     steps = (
         gain(policy, moved(policy, members, rho, form), members, rho, other)
         for form, other in zip(("none", "mean"), forms, strict=True)
@@ -138,7 +149,10 @@ def gains(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) 
 
 
 def mean_objective_at(policy: Values, members: Values, rho: Values, form: str) -> Values:
-    """MaxRL's objective (batch,) at the time when training with `form` reaches Pass@1 = .63."""
+    """MaxRL's objective (batch,) at the time when training with `form` reaches Pass@1 = .63.
+
+    `policy` (batch, strategies) is the base; members, rho and form are as in `moved`.
+    """
     times = np.linspace(0, 200, 2001)
 
     def reached(q: Values, c: Values, weights: Values) -> float:
@@ -159,7 +173,7 @@ EXCHANGE = theorem(
     r" \frac{\partial_A J_B}{\partial_A J_A} \text{ where } \langle\nabla J_A, \nabla J_B\rangle > 0",
     source=SOURCE,
     on=chart(policy=simplex(3, spread=1), members=uniform(0, 1, 3, 3), rho=simplex(3, spread=1)),
-    at_most=(partial(gains, forms=("mean", "none")), partial(gains, forms=("none", "mean"))),
+    at_most=(partial(gain_product, forms=("mean", "none")), partial(gain_product, forms=("none", "mean"))),
     examples=(TWO_WAYS,),
     tolerance=1e-4,
     share=0.02,
@@ -203,7 +217,11 @@ MAXIMISERS = theorem(
 
 
 def leads(share: Values, merits: Values, rivals: Values) -> Values:
-    """Sign of a strategy's growth relative to equal rivals, by logit and by natural gradient; (batch, 2)."""
+    """Sign of a strategy's growth relative to equal rivals, by logit and by natural gradient; (batch, 2).
+
+    `share` (batch,) is the strategy's, `merits` (batch, 2) its prompt weight and each rival's, `rivals` their
+    number.
+    """
 
     def motion(q: float, rho: Values, number: Any) -> list[float]:
         policy = np.array([q] + [(1 - q) / number] * number)
