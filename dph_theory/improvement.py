@@ -149,7 +149,7 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
 
 
 def _inverted(kl: Values, reference: Values) -> Values:
-    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl."""
+    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl; shapes broadcast."""
     # The unknown is t = log(J_ref/J), in which the divergence is convex and tiny guarantees keep their
     # digits.
 

@@ -83,7 +83,7 @@ class _Audit:
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
-        """Matches for answers of several tokens and for single tokens, reported separately."""
+        """Problems measured and their match, by kind: answers of several tokens, and single tokens."""
         sequences = [m for m in measured if m.problem.length > 1]
         outcomes = [m for m in measured if m.problem.length == 1]
         return {ANSWERS: (sequences, self.match(sequences)), TOKENS: (outcomes, self.match(outcomes))}

@@ -219,7 +219,7 @@ class PairedCounts:
         return len(self.base_n)
 
     def chosen(self, which: np.ndarray) -> "PairedCounts":
-        """Select prompts by places or by a mask."""
+        """Select prompts by their indices or by a mask (prompts,)."""
         return PairedCounts(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
 
     @cached_property

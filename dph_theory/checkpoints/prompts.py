@@ -80,7 +80,7 @@ class ChangedPrompt:
 
 
 def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the prompts whose rate fell, and of those whose rate rose, clearest first.
+    """Indices of the prompts whose rate fell, and of those whose rate rose, clearest first.
 
     Fisher's exact test of each, doubled for both tails; Benjamini and Hochberg expect 5% false names.
     """
@@ -116,7 +116,7 @@ class LogOddsShift(Readable):
 
     @property
     def changed(self) -> bool:
-        """True if "no change" is rejected."""
+        """True if a shift of zero is rejected at 95% confidence."""
         return self.p_no_change < 1 - LEVEL
 
     @property

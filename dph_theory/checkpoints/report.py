@@ -42,7 +42,7 @@ def _head(comparison: "Comparison") -> str:
 
 
 def p_value_text(p_value: float) -> str:
-    """Format a p-value."""
+    """p-value as text, such as: p = 0.012, or p < 1e-10."""
     return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
 
 

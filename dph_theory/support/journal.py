@@ -91,7 +91,7 @@ class Journal(Mapping[str, Any]):
 
     @property
     def _files(self) -> Path:
-        """Files to remove for a fresh start; all journals of the folder if lines may be missing."""
+        """Path to remove for a fresh start; a pattern for the folder's journals if lines may be missing."""
         return self.path.with_name(f"*{self.path.suffix}") if self._may_miss else self.path
 
     def _find(self, path: Path) -> tuple[Any, int]:

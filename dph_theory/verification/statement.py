@@ -108,7 +108,7 @@ class Theorem:
 
     @property
     def subject(self) -> str:
-        """The module that it stands in: kl_control."""
+        """Name of the module that defines the theorem, such as kl_control."""
         return self.name.partition(".")[0]
 
     @property
@@ -126,7 +126,7 @@ class Theorem:
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
-        """The false variant on its own, under the theorem's name."""
+        """False variant as a theorem of its own, under this theorem's name."""
         return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -175,7 +175,7 @@ def refuse_all_failed(counts: Mapping[str, int], answers: int) -> None:
 
 
 def failures_text(counts: Mapping[str, int]) -> str:
-    """Describe the most frequent failures."""
+    """Words with the three most frequent failures and their counts."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
     return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")

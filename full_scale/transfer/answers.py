@@ -77,7 +77,7 @@ def require_likely_answers(model: Any, tokenizer: Any, rows: Sequence[DataRow]) 
     """Raise ValueError if listed answers are unlikely as they stand, but likely after a space."""
 
     def probability(space: str) -> float:
-        """The mean over the first rows of the listed answers' probability together."""
+        """Probability of a listed answer after `space`, a mean over the first rows."""
         shares = []
         for row in rows[:_CHECKED]:
             question = row.text("prompt")

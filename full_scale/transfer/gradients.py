@@ -153,7 +153,7 @@ class Gradients:
         return torch.stack([self.sketch([row]) for row in flat])
 
     def _folded(self, call: _Call, back: Tensor) -> Tensor:
-        """Fold the gradients of the call's matrix, given `back` of shape (answers, tokens, outputs)."""
+        """Folded gradients (answers, k, k) of a matrix; `back` (answers, tokens, outputs) is its output's."""
         left, right = self._folds[call.weight]
         entered, back = self._sides(call, back)
         if call.looked_up:
@@ -200,7 +200,7 @@ def _square(call: _Call, entered: Tensor, back: Tensor) -> float:
 def _sides(
     shapes: Mapping[str, tuple[int, ...]], energy: Mapping[str, float], numbers: int
 ) -> dict[str, int]:
-    """The length of the folds of each matrix, so that at most so many numbers are left.
+    """Length k of the folds of each matrix by name, so that at most `numbers` numbers are left.
 
     A fold to k numbers adds about (energy)^2/k to the variance and k^2 numbers: at the best k goes with the
     power 2/3 of the energy.

@@ -121,7 +121,7 @@ RARE = 1e-4  # Base mass of an end symbol that no valid answer needs.
 
 
 def selection(length: int = 2) -> EnumerableTask:
-    """Answers of two or more words: the last decides correctness, with odds that depend on the others.
+    """Task of two or more words: the last decides correctness, with odds that depend on the others.
 
     Two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
     """
@@ -134,7 +134,7 @@ def selection(length: int = 2) -> EnumerableTask:
 
 
 def dial(seed: int) -> EnumerableTask:
-    """Four texts, answers of two tokens out of five, random bases and verifiers; the end symbol counts."""
+    """Task of four texts, answers of two tokens out of five (one ends answers), random base and verifier."""
     rng = np.random.default_rng([seed, 11])
     base = [_softmax(1.2 * rng.standard_normal((4, *[5] * (t + 1)))) for t in range(2)]
     while True:

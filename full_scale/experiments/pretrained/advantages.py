@@ -37,7 +37,7 @@ _k3 = partial(setting, kl="k3", coefficient=0.3)
 
 
 def declared() -> list[OpenRun]:
-    """Each divisor without a KL, and with k3 (no importance weight) on fewer seeds; seeds outermost."""
+    """Runs with each divisor of the advantage, without a KL and on fewer seeds with k3; by seed in turn."""
     return [
         replace(run(method), seed=seed)
         for seed in range(SEEDS)

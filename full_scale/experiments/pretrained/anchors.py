@@ -41,7 +41,7 @@ def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
 
 
 def declared() -> list[OpenRun]:
-    """A few anchored held-out prompts, beside runs that anchor all, none, or the solved prompts."""
+    """Runs with a KL on a few held-out prompts, and runs with one on all, none, or the solved prompts."""
     settings = [
         setting(DIGITS), *_few(DIGITS, 4), _k3(DIGITS, coefficient=0.3),
         _k3(DIGITS, coefficient=0.1), anchored(DIGITS, coefficient=0.1),
@@ -70,7 +70,7 @@ def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:
 
 
 def _anchors_less_k3(ends: Ends, base: Policy) -> float:
-    """Held-out Pass@256 of four random anchors minus that of k3 on all, at equal trained Pass@1."""
+    """Held-out Pass@256 with a KL on four random prompts minus that of k3 on all, at equal trained Pass@1."""
     strengths = (0.1, 0.3, 1.0)
     with_anchors = [anchored(DIGITS, coefficient=strength) for strength in strengths]
     curves = []

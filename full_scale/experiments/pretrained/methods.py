@@ -41,7 +41,7 @@ _ONCE: Mapping[tuple[str, str], tuple[float, ...]] = {
 
 
 def declared() -> list[OpenRun]:
-    """Every method at its coefficients, seeds outermost."""
+    """Runs of every method at each of its coefficients, all of one seed before those of the next."""
     return [
         replace(setting(*key, coefficient), seed=seed)
         for seed in range(SEEDS)

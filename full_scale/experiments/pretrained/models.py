@@ -32,7 +32,7 @@ _KLS: tuple[dict[str, Any], ...] = (
 
 
 def declared() -> list[OpenRun]:
-    """GRPO without a KL and with three, Dr. GRPO, DPH-F, sums, and slow rates; seeds outermost."""
+    """Runs of other models: GRPO without a KL and with three, Dr. GRPO, DPH-F, sums, slow rates; by seed."""
     settings: list[tuple[OpenRun, int]] = []
     for kind, seeds in ((_gemma, 2), (_taught, 5)):
         settings += [(kind(DIGITS), seeds), (kind(DIGITS, method="Dr. GRPO"), seeds)]
