@@ -273,7 +273,7 @@ class _Work:
             yield atom, (first + second) / count, float(own), logs[-1]
 
     def finished(self, named: Sequence[tuple[str, str]], about: Mapping[str, Any]) -> AnswerKernel:
-        """Join all prompts to a kernel, store it, and remove the parts."""
+        """Join all prompts, `named` as (name, set), to a kernel with notes `about`; drop the parts."""
         parts = [self._part(number, "share", "self", "correct") for number in range(len(named))]
         sizes = [len(part["share"]) for part in parts]
         squares = np.concatenate([part["self"] for part in parts])

@@ -315,7 +315,7 @@ def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
 
 
 def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) -> Values:
-    """KL(pi_s || a) - V(pi_s)/beta, (batch,), of pi_s = (1-s) base + s end at the beta that chooses t."""
+    """KL(pi_s || a) - V(pi_s)/beta, (batch,), with pi_s = (1-s) base + s end and 1/beta the `price` of t."""
     policy = member(base, end, s)
     return REVERSE_KL(policy, base) - price(base, end, valid, t) * pass_rate(policy, valid)
 

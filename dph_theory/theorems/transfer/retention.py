@@ -34,7 +34,11 @@ LONG = 1e6
 
 
 def update_of_groups(policy: Values, members: Values, rho: Values, size: Values) -> Values:
-    """Expected logit updates (batch, strategies) over all counts of strategies in a group of `size`."""
+    """Expected logit updates (batch, strategies) over all counts of strategies in a group of `size`.
+
+    `members` (batch, prompts, strategies) are coins for `sets`, rho (batch, prompts) the prompts'
+    frequencies.
+    """
     return by_instance(
         lambda q, c, weights, n: update_of_group(q, c, weights, int(n)), policy, sets(members), rho, size
     )
