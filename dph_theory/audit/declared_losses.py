@@ -133,7 +133,10 @@ def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[
 def _slopes(
     audited: Audited, x: Tensor, signs: Tensor, mask: Tensor, *, place: int = 0, first: bool = False
 ) -> Tensor:
-    """Gradient in log_pi, (answers, tokens), at log ratios x to the old policy (or 0 with `first`)."""
+    """Gradient in log_pi, (answers, tokens), at log ratios x to the old policy (or 0 with `first`).
+
+    `place` is an index into PLACES, which shift the log-probabilities and the log ratio to the reference.
+    """
     shift, away = PLACES[place]
     log_pi = (x.clamp(max=0.0) - shift).requires_grad_()
     log_old = log_pi.detach() if first else (-x).clamp(max=0.0) - shift

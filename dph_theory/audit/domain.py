@@ -137,7 +137,7 @@ def _sizes(search: _DomainSearch) -> Limit | None:
 
 @cache
 def _base(length: int, reach: float, *, right: bool) -> Problem:
-    """Problem with |log pi/ref| below `reach`; answers that begin with token 0 are correct if `right`."""
+    """Problem with small log ratios and a rare token 0; answers that begin with it are correct if `right`."""
     # Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     problem = random_problem(3, length, torch.Generator().manual_seed(0))
     near = near_the_reference(replace(problem, valid=((problem.token[:, 0] == 0) == right).double()), reach)

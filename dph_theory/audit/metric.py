@@ -97,7 +97,7 @@ def _edge(metric: Metric) -> str:
 
 
 def _spread(metric: Metric) -> float:
-    """Largest ratio of the metric's variance over orders to that of the mean over all choices of k."""
+    """Variance of a metric over that of the mean over all choices of k, at SPREAD_AT; 1 for counts."""
     if _form(metric) == "counts":
         return 1.0
     n, k = SPREAD_AT

@@ -125,7 +125,10 @@ def measures(matched: MatchedRows, k: int, group_size: int, rng: np.random.Gener
 
 
 def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """Measure maj@k and Pass@k at one k, at most half of the answers; empty if texts are missing."""
+    """Measure maj@k and Pass@k at one k; empty if texts are missing.
+
+    k is half of what prompts can show, so that a vote is a mean over draws; at most 64 of 2048 answers.
+    """
     k = min(max(most // 2, _LEAST_VOTE), _MOST_DRAWN)
     pairs = zip(matched.base, matched.run, strict=True)
     voted = [pair for pair in pairs if all(row.votes and k <= row.n <= _MOST_VOTES for row in pair)]

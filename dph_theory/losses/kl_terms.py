@@ -140,7 +140,7 @@ class KLTerm(Setting):
 
     @property
     def loss(self) -> Callable[..., Any]:
-        """The term as a function of log_pi, log_ref, log_old and mask; needs torch."""
+        """The term as a function of batch log-probabilities to a scalar, by `kl_term`; needs torch."""
         from .penalty import kl_term
 
         return kl_term(self.place, self.estimator, inner=self.inner, outer=self.outer)

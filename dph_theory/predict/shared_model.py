@@ -262,7 +262,7 @@ def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
 def _alternatives(
     kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, generator: np.random.Generator
 ) -> Iterator[tuple[str, LinearisedMethod]]:
-    """Yield (name, method) of other settings: kinds of KL, rehearsal, a penalty on a few solved prompts."""
+    """Yield (name, method) of other settings: kinds of KL, rehearsal, a penalty on a few unsolved prompts."""
     plain = replace(method, beta=0.0, divergence=None, in_reward=False, holds=())
     yield "no KL", plain
     for name, divergence in _KLS.items():

@@ -375,7 +375,7 @@ class _TouchedAnswers:
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
     ) -> np.ndarray:
-        """Factor that divides a group's advantages, (seeds, prompts); without noise alpha_G(V)."""
+        """Factor 1/divisor of a group's centred rewards, (seeds, prompts); without noise alpha_G(V)."""
         size, scale = self.method.group_size, self.method.scale
         if not self.noise and not self.method.in_reward and self.method.alpha is None:
             return group_weight(size, rate, scale)

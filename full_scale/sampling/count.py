@@ -187,7 +187,7 @@ def count(
 def _judged(
     task: Task, examples: Sequence[Prompt], answers: Sequence[Sequence[Completion]], folder: Path
 ) -> list[list[tuple[Completion, Score]]]:
-    """Judged answers; if rewards need a threshold, the count's folder is removed with the error."""
+    """Judged answers; if rewards need a threshold, the count's journals are removed with the error."""
     try:
         return judged_answers(task, examples, answers)
     except RewardWithoutThresholdError:

@@ -136,7 +136,10 @@ def measured_metric(
 def _rate_and_scores(
     model: Any, prompt: Tokens, atoms: Sequence[Atom]
 ) -> tuple[float, Iterator[tuple[Tensor, float, bool]]]:
-    """Pass rate of a prompt, and an iterator of (log-probability, share, is correct) for each answer."""
+    """Pass rate of a prompt, and an iterator of (log-probability, share, is correct) for each answer.
+
+    For listed answers all others count as one more: its gradient is minus theirs, weighed.
+    """
     if atoms[0].share is not None:
         rate = sum(atom.share or 0.0 for atom in atoms if atom.correct)
         return rate, _sampled_scores(model, prompt, atoms)

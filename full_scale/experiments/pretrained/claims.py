@@ -19,7 +19,10 @@ Value = Callable[[Any, Policy], float]
 
 
 def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
-    """Final policies of sampled runs by seed, then setting; pass rates of a run's own anchors are NaN."""
+    """Final policies of sampled runs by seed, then setting; pass rates of a run's own anchors are NaN.
+
+    Runs whose anchors are unknown are left out.
+    """
     by_seed: dict[int, dict[OpenRun, Policy]] = {}
     for outcome in outcomes:
         run, policy = outcome.run, {**outcome.course[-1].tasks}
