@@ -153,7 +153,10 @@ class SettingsReading:
         self.versions = self._versions(version, [name.partition("<")[2] for name in names if "<" in name])
 
     def _versions(self, version: str | None, ended: list[str]) -> list[str]:
-        """Trainer versions at which a default or name changed, newest first, within what the file allows."""
+        """Trainer versions with a changed default or name, newest first, as far as the file allows.
+
+        `ended` has the versions in which a setting's name disappeared.
+        """
         defaults = (default for default, *_ in self.roles.values() if isinstance(default, dict))
         steps = {*ended, *(step for default in defaults for step in default)}
         since = self.table["since"].items()

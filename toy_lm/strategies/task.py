@@ -107,7 +107,10 @@ def start(task: StrategiesTask, shape: tuple[int, ...]) -> StrategiesPolicy:
 def policy_outcomes(
     policy: StrategiesPolicy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]
 ) -> PolicyOutcomes:
-    """Outcome probabilities on each type, and log-ratio to the base's; g is `conditioning`."""
+    """Outcome probabilities on each type and log-ratio to the base's; strategies' logits are theta + g phi.
+
+    g is `conditioning`, how far a strategy may depend on the type.
+    """
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
