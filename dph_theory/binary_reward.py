@@ -275,7 +275,7 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
 
 
 def _within(policy: Values, base: Values, part: Values) -> Values:
-    """q(part) KL(q(. | part) || a(. | part)), zero if the policy never visits the part."""
+    """q(part) KL(q(.|part) || a(.|part)), (...), for a mask `part`; zero if q gives the part no mass."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = masked(policy, part).sum(axis=-1)
     # A part without policy mass has weight zero, so any distribution may stand for both conditionals.
@@ -326,7 +326,7 @@ def _of_prompts(base_rates: Scalars) -> Values:
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:
-    """Root of mean expit(logit A1 + gain) = mu, batched."""
+    """Gain (...) at which the mean over prompts of expit(logit A1 + gain) is mu."""
     # It lies between the extremes over prompts of logit m - logit A1, m the mean asked of the open prompts.
     open_ = (base_rates > 0) & (base_rates < 1)
     with np.errstate(divide="ignore"):

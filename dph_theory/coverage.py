@@ -57,7 +57,7 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
 
 
 def _log_fail(few: Values, many: Values, spare: Values) -> Values:
-    """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), symmetric in c and k."""
+    """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), where {few, many} = {c, k}."""
     total, size = np.zeros(few.shape), max(1, _TERMS // max(1, few.size))
     many, spare = many[..., None].astype(float), spare[..., None].astype(float)
     for start in range(0, int(few.max(initial=0)), size):
@@ -91,7 +91,7 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
 
 
 def _hit(p: Values, k: Values) -> Values:
-    """1 - (1-p)^k without cancellation for small p."""
+    """1 - (1-p)^k without cancellation for small p; shapes broadcast."""
     # An outcome's mass may exceed one by rounding.
     certain = p >= 1
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))

@@ -30,7 +30,7 @@ _LOW = -80.0  # Below it e^x is negligible beside 1; clipping avoids 0 * inf.
 
 
 def _x_exp(xp: Any, x: Any) -> Any:
-    """x e^x, 0 at -inf."""
+    """x e^x at any shape, 0 at -inf; `xp` is numpy or torch."""
     return xp.clip(x, -1000.0, None) * xp.exp(x)
 
 

@@ -103,7 +103,7 @@ class FDivergence:
 
     @cached_property
     def _form(self) -> Form:
-        """Normalised generator, for x <= 0 if it follows from f; a given form is compared with f first."""
+        """Normalised generator at log-ratios x <= 0; a declared form is first compared with f."""
         if self.at_one and self.normalised is not None:
             return self.normalised
         from .numeric import generator_forms as forms
@@ -165,11 +165,11 @@ class FDivergence:
         return self.unchecked(*_pair(pi, ref))
 
     def unchecked(self, pi: Values, ref: Values) -> Values:
-        """Evaluate D_f without checking the arguments, for inner loops."""
+        """D_f (...) of policies (..., outcomes) without checks, for inner loops."""
         return self._terms(pi, ref).sum(axis=-1)
 
     def _terms(self, pi: Values, ref: Values) -> Values:
-        """Terms ref g(pi/ref), each computed from the side whose ratio is at most one."""
+        """Terms ref g(pi/ref), (..., outcomes), each computed from the side with ratio at most one."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         with np.errstate(over="ignore"):
@@ -252,7 +252,7 @@ class FDivergence:
         return weighted - pi * weighted.sum(axis=-1, keepdims=True)
 
     def _weighted_slope(self, pi: Values, ref: Values) -> Values:
-        """pi_j f'(u_j) for the normalised f, with its limits at zero mass."""
+        """pi_j f'(u_j) for the normalised f, (..., outcomes), with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         _, slope = self._form(np, inside)
@@ -273,7 +273,7 @@ def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
 
 
 def _grown(xp: Any, root: Any, value: Any) -> Any:
-    """root^2 * value; 0 where the value is 0, even if the root is infinite."""
+    """root^2 * value, elementwise; 0 where the value is 0, even if the root is infinite."""
     return xp.where(value == 0, value, root * (root * value))
 
 

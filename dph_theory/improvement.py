@@ -27,7 +27,7 @@ def pinsker_constant(divergence: FDivergence) -> float:
 
 
 def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> Values:
-    """Surrogate L_old(pi) = J_old + sum_s d_old(s) E_pi A_old(s, .)/(1-gamma); schulman2015trpo."""
+    """Surrogate L_old(pi) = J_old + E_{d_old, pi} A_old/(1-gamma), shape (...). Source: schulman2015trpo."""
     pi = mdp.policy("pi", pi)
     gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
     return mdp.return_(pi_old) + (mdp.visitation(pi_old) * gain).sum(axis=-1) / (1 - mdp.gamma)
@@ -93,7 +93,7 @@ def stated_bound(
 def anchor_penalty(
     mdp: TabularMDP, pi: Array, pi_pef: Array, divergence: FDivergence | None = None
 ) -> Values:
-    """max_s TV_s(pi, pi_pef) span A_pef(s, .), or 2 eps_pef sqrt(max_s D_f/(2 f''(1))) for a divergence."""
+    """max_s TV(pi, pi_pef) span A_pef, or 2 eps_pef sqrt(max_s D_f/(2 f''(1))) for a divergence; (...)."""
     advantage = mdp.advantage(pi_pef)
     if divergence is None:
         return np.max(TOTAL_VARIATION(pi, pi_pef) * np.ptp(advantage, axis=-1), axis=-1)
@@ -149,7 +149,7 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
 
 
 def _inverted(kl: Values, reference: Values) -> Values:
-    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl."""
+    """Solve kl(J_ref || J) = kl for J <= J_ref, with J_ref in (0, 1) and finite kl; shapes broadcast."""
     # The unknown is t = log(J_ref/J), in which the divergence is convex and tiny guarantees keep their
     # digits.
 

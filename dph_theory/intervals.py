@@ -128,7 +128,7 @@ def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -
 
 
 def share(count: int, among: int) -> Estimate:
-    """Share of independent cases with its exact (Clopper-Pearson) interval."""
+    """Share count/among of independent cases with its exact (Clopper-Pearson) 95% interval."""
     low = betaincinv(count, among - count + 1, (1 - LEVEL) / 2) if count else 0.0
     high = betaincinv(count + 1, among - count, (1 + LEVEL) / 2) if count < among else 1.0
     return Estimate(count / among, float(low), float(high), method="Clopper-Pearson")

@@ -31,7 +31,7 @@ class LeadTime:
 
     @property
     def lead(self) -> int | None:
-        """coverage_step - meter_step, negative where the warning came late."""
+        """Steps from the warning to the fall, negative if it came late; None without both."""
         if self.meter_step is None or self.coverage_step is None:
             return None
         return self.coverage_step - self.meter_step
@@ -51,17 +51,17 @@ class Warnings:
 
     @property
     def steps_ahead(self) -> list[int]:
-        """The leads of the trainings with a warning and a fall."""
+        """Leads in steps, one per training with both a warning and a fall."""
         return [lead.lead for lead in self.leads if lead.lead is not None]
 
     @property
     def warned_before(self) -> int:
-        """How many of the fallen were warned before."""
+        """Number of trainings with a fall that the meter announced before it."""
         return sum(steps > 0 for steps in self.steps_ahead)
 
     @property
     def false_alarms(self) -> int:
-        """How many trainings were warned that did not fall."""
+        """Number of trainings with a warning but without a fall."""
         return sum(lead.meter_step is not None and lead.coverage_step is None for lead in self.leads)
 
 

@@ -38,7 +38,7 @@ def flat(values: Values, axes: int) -> Values:
 
 
 def checked_tables(name: str, tables: Sequence[Array]) -> list[Values]:
-    """Check that each row is a distribution and that shapes are those of the module docstring."""
+    """Check next-token tables, (..., V, ..., V) with t+1 symbol axes for token t, and return them."""
     if not isinstance(tables, Sequence | np.ndarray) or isinstance(tables, str) or not len(tables):
         raise argument_error(name, tables, "needs a table for each token, at least one")
     checked = [distribution(f"{name}[{t}]", table) for t, table in enumerate(tables)]
@@ -113,6 +113,6 @@ def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Table
 
 
 def mean(weights: Values, values: Values) -> Values:
-    """Mean over the last axis; infinite values without mass do not count."""
+    """Mean (...) of values under weights, both (..., n); infinite values of weight 0 do not count."""
     with np.errstate(invalid="ignore"):
         return np.where(weights == 0, 0 * weights, weights * values).sum(axis=-1)

@@ -407,7 +407,7 @@ def _print_tables(console: Console, tables: Sequence[Table]) -> None:
 
 
 def _time_needed(petaflop: float | None, devices: int, tflops: float, price: float | None) -> list[str]:
-    """Sentences on the hours, and the cost, of so many operations."""
+    """Sentences on the device-hours and cost of that many petaflop at `tflops` per device."""
     if petaflop is None:
         return ["hours: not known without the model's configuration and the number of prompts"]
     hours = petaflop / (tflops / 1e3) / 3600

@@ -173,7 +173,7 @@ def _named(words: str, progress: Progress) -> Progress:
 
 
 def _same_length(folder: Path, quick: bool) -> None:
-    """Refuse to mix a toy-length demo with a full one: their stored stages are not interchangeable."""
+    """Raise an error if the folder has a demo of the other length (quick or full)."""
     path = folder / "length.json"
     if not path.is_file():
         write_json(path, {"quick": quick})

@@ -117,7 +117,7 @@ def _run_one(name: str, path: Path | None, seed: int, quick: bool, given: dict[s
 
 
 def _fitting(table: Table, width: int) -> "RichTable":
-    """Drop the frames of a table that is wider than the console; no number is cut off."""
+    """Table for the console, without frames if it is wider than `width`; no number is cut off."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
 
@@ -131,7 +131,7 @@ def _fitting(table: Table, width: int) -> "RichTable":
 
 
 def _print(chosen: ToyExperiment, record: dict[str, Any], console: "Console") -> None:
-    """Print findings, tables, and the names of figures for the rest."""
+    """Print findings and tables of a record, and the command for its figures."""
     for sentence in record["findings"]:
         terminal.say(console, textwrap.fill(sentence, console.width, break_on_hyphens=False))
     for table in chosen.tables(record):

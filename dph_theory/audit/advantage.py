@@ -53,12 +53,12 @@ class ByCount:
         return len(self.right) - 1
 
     def weight(self, pass_rate: Scalars) -> Values:
-        """alpha_G(V), shape of `pass_rate` in [0, 1]: mean of A(right) - A(wrong) over the other answers."""
+        """alpha_G(V), shape of `pass_rate`: mean of A(correct) - A(incorrect) over the other answers."""
         chances = success_weights(self.group_size - 1, probability("pass_rate", pass_rate))
         return np.asarray((chances * (self.right[1:] - self.wrong[:-1])).sum(axis=-1))
 
     def objective(self, pass_rate: Scalars) -> Values:
-        """J_G(V), the integral of alpha_G from 0 to V, shape of `pass_rate`."""
+        """Maximised objective J_G(V), shape of `pass_rate`: the weight alpha_G integrated from 0 to V."""
         # The chance of k successes in G-1, integrated, is that of more than k in G, over G.
         gained = np.append(0.0, np.cumsum(self.right[1:] - self.wrong[:-1])) / self.group_size
         return np.asarray(success_weights(self.group_size, probability("pass_rate", pass_rate)) @ gained)
@@ -103,7 +103,7 @@ def tabulate(advantage: Advantage, group_size: int, batch: str = "even", draws: 
 def _in_batches(
     advantage: Advantage, size: int, low: float, high: float, draws: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Groups of every number of correct answers, and their advantages beside simulated other prompts."""
+    """Groups (groups, G) of every correct count, and advantages of their answers beside simulated prompts."""
     rng = np.random.default_rng(0)
     rates = low + (high - low) * (np.arange(PROMPTS - 1) + 0.5) / (PROMPTS - 1)
     drawn, advantages = [], []
@@ -124,7 +124,7 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
+    """Mean advantages of correct and of incorrect answers, each (G+1,), by the group's correct count."""
     counts, places = rows.sum(axis=1).astype(int), np.arange(rows.shape[1] + 1)
     answers = np.bincount(counts) * np.stack([places, places[::-1]])
     sums = np.stack([np.bincount(counts, (advantages * side).sum(axis=1)) for side in (rows, 1 - rows)])
@@ -139,7 +139,7 @@ SPIKE = 100.0
 
 
 def _spike(advantage: Advantage, table: ByCount) -> Finding | None:
-    """Largest advantage, if it comes from a division by almost zero: of 0 and 1, or by rounding."""
+    """Finding on the largest advantage if a division by almost zero (or by rounding) made it, else None."""
     size, largest = table.group_size, np.maximum(np.abs(table.right), np.abs(table.wrong))
     if (most := float(largest.max())) > SPIKE * size:
         k = int(largest.argmax())
@@ -270,7 +270,7 @@ def weight_of(table: ByCount, pass_rate: np.ndarray, *, drops_equal_groups: bool
 
 
 def _verdict(report: AdvantageReport) -> str:
-    """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
+    """Summary in sentences, such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every V."""
     low, high = min(report.weight), max(report.weight)
     even = high - low <= 1e-9 * max(abs(high), 1e-300) or [name for _, name in report.maximises] == ["V"]
     weighs = f"{high:.4g} at every pass rate V" if even else _three(report.weight)
@@ -339,7 +339,7 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
 def _with_an_epsilon(
     size: int, v: np.ndarray, weight: np.ndarray, tolerance: float
 ) -> tuple[tuple[float, str], ...]:
-    """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
+    """Terms of the objective if the divisor is a std or a mean plus one of EPSILONS; () if it is not."""
     named = {
         "std": f"{GRPO} (sample std{{}})",
         "population_std": f"{GRPO} (population std{{}})",
@@ -359,7 +359,7 @@ def _with_an_epsilon(
 
 
 def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
-    """The derivatives of the named objectives at v."""
+    """Derivatives, each in the shape of v, of the named objectives J(V) for group size `size`."""
     slopes = {"V": np.ones_like(v)}
     slopes |= {f"pass@{k}": k * (1 - v) ** (k - 1) for k in range(2, size + 1)}
     slopes |= {f"log V truncated at order {m}": (1 - (1 - v) ** m) / v for m in range(2, size + 1)}
@@ -370,7 +370,7 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _objective_words(terms: tuple[tuple[float, str], ...]) -> str:
-    """Such as: 0.875 V."""
+    """Terms (coefficient, name) of an objective in words, such as: 0.875 V."""
     if terms[0][0] == 0:
         return "nothing"
     times = {name: " times" * (" " in name) for _, name in terms}

@@ -30,7 +30,7 @@ _WHOSE = {
 
 
 def _meaning(name: str) -> str | None:
-    """One of ARGUMENTS or SAMPLER that a parameter means by its name, such as old_log_probs; else None."""
+    """Meaning of a parameter's name, one of ARGUMENTS or SAMPLER (old_log_probs: log_old); else None."""
     words = set(name.lower().split("_"))
     if name in (*ARGUMENTS, SAMPLER):
         return name

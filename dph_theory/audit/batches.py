@@ -26,7 +26,7 @@ ValueAndSlopes = tuple[float, Tensor]
 
 
 def reduction_of(audited: Audited, problem: Problem) -> Finding:
-    """Find the reduction of a loss by its values and slopes on some batches of a problem."""
+    """Find how a loss reduces over answers, tokens and padding, from values and slopes on small batches."""
     inputs = audited.batch(problem)
     return reduction(
         batch=_batch_reduction(audited, inputs, problem),
@@ -113,14 +113,14 @@ def _padding_effect(audited: Audited, inputs: LossInputs, problem: Problem) -> s
 
 
 def _holed(inputs: LossInputs, fill: float) -> LossInputs:
-    """The batch with masked tokens after each answer's first token, as a tool's stand."""
+    """Batch with masked tokens, filled by `fill`, after each answer's first token, like a tool's output."""
     wide = padded(inputs, 1, fill)
     width = wide["mask"].shape[1]
     return {name: tensor[:, [0, width - 1, *range(1, width - 1)]] for name, tensor in wide.items()}
 
 
 def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Finding, list[ExpectedLoss]]:
-    """Match the gradient on single outcomes by batch size, and measure problems at size two."""
+    """Finding on the gradient by batch size on single outcomes, and expected losses of pairs of answers."""
     matches: dict[int, Match] = {}
     pairs: list[ExpectedLoss] = []
     reason = ""

@@ -47,7 +47,7 @@ class Audited:
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
-        """Wrap a loss; errors as in `meanings_of`."""
+        """Wrap a torch loss; `samples` is one of SAMPLES; errors as in `meanings_of`."""
         meanings = meanings_of(loss)
         names = arguments_of(loss)
 
@@ -72,7 +72,7 @@ class Audited:
         return "unknown" if self.reduction is None else str(self.reduction.batch)
 
     def with_inputs(self, **changes: Callable[[LossInputs], Tensor]) -> "Audited":
-        """Return the loss with some inputs computed from all inputs."""
+        """Return the loss with the named inputs replaced by functions of all inputs."""
 
         def loss(**inputs: Tensor) -> Any:
             changed = {name: change(inputs) for name, change in changes.items()}
@@ -90,7 +90,7 @@ class Audited:
         return replace(self, loss=lambda **inputs: self.loss(**inputs) - other.loss(**inputs))
 
     def value(self, inputs: LossInputs) -> Tensor:
-        """Loss of a batch as a checked scalar; LossError says what is wrong with it."""
+        """Loss of a batch, a scalar; LossError if it raises, changes its inputs or returns no scalar."""
         before = {name: inputs[name]._version for name in self.names}
         try:
             value = self.loss(**inputs)
@@ -111,7 +111,7 @@ class Audited:
         return value
 
     def slope(self, inputs: LossInputs, *, finite: bool = True) -> tuple[float, Tensor]:
-        """Loss of a batch and its slopes in log_pi; LossError says where a slope is not finite."""
+        """Loss of a batch and gradient in log_pi, (answers, tokens); LossError unless that is `finite`."""
         value = self.value(inputs)
         try:
             (slope,) = torch.autograd.grad(value, inputs["log_pi"], allow_unused=True)
@@ -146,20 +146,20 @@ class Audited:
         return padded(inputs, problem.padding) if "mask" in self.names else inputs
 
     def rows(self, inputs: LossInputs, chosen: Sequence[int], problem: Problem) -> LossInputs:
-        """Select sequences of a batch; a loss without a mask gets no more tokens than they have."""
+        """Select sequences of a batch by index; without a mask their padding is cut off."""
         places = list(chosen)
         width = inputs["log_pi"].shape[1] if "mask" in self.names else int(problem.lengths[places].max())
         return {name: tensor[places, :width] for name, tensor in inputs.items()}
 
     def weights(self, problem: Problem, *, undivided: bool = False) -> Tensor:
-        """Factors of sequences that undo a division by the padded length, or (`undivided`) by all tokens."""
+        """Factors (sequences,) that undo a division by the padded length, or (`undivided`) by all tokens."""
         if undivided and self.batch_reduction == "token mean":
             return problem.lengths
         divides = self.reduction is not None and self.reduction.padding == "divides by the padded length"
         return torch.full_like(problem.lengths, problem.length + problem.padding if divides else 1)
 
     def measure(self, problem: Problem, *, size: int = 1, undivided: bool = False) -> ExpectedLoss:
-        """E[loss] and E[gradient] over all batches of `size` detached samples; raises LossError."""
+        """Expected loss and logit gradient over all batches of `size` samples; raises LossError."""
         weights = self.weights(problem, undivided=undivided)
         distribution = problem.sample_distribution(self.samples)
         inputs, jacobian = self.batch(problem), problem.jacobian
@@ -192,7 +192,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def padded(inputs: LossInputs, columns: int, fill: float = -1.0) -> LossInputs:
-    """Pad a batch with so many masked tokens, and put meaningless log-probabilities under the mask."""
+    """Batch with that many masked tokens appended; values that must not matter stand under the mask."""
     # What stands under the mask moves with the logits: a loss that looks there shows it.
     log_pi = inputs["log_pi"]
     wide = {name: pad(tensor, (0, columns)) for name, tensor in inputs.items()}

@@ -28,7 +28,7 @@ SIZES = (4, 8, 16)
 def audit_form(
     index: int, table: str = "published", *, seed: int = 0, samples: str | None = None
 ) -> AuditReport:
-    """Audit one form of a table, on its own samples or on those given."""
+    """Audit one form of a table of LOSSES, on its own kind of samples or on `samples`."""
     form = LOSSES[table][index]
     return audit(form.loss, samples=samples or form.samples, name=form.title, seed=seed)
 
@@ -50,7 +50,7 @@ def audit_catalogue(
 
 
 def form_of(report: AuditReport, table: str = "published") -> Any:
-    """Return the form of a table that a report is about; ValueError if there is none."""
+    """Return the form (loss with title and samples) that a report is about; ValueError if none is."""
     for form in LOSSES[table]:
         if (form.title, form.samples) == (report.loss, report.samples):
             return form
@@ -58,7 +58,7 @@ def form_of(report: AuditReport, table: str = "published") -> Any:
 
 
 def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:
-    """Audit every form at every group size, forms first."""
+    """Audit every published advantage at each group size in `sizes` up to its largest, form by form."""
     return [
         audit_advantage(form.advantage, group_size=size, name=form.name, drops_equal_groups=form.drops)
         for form in FORMS

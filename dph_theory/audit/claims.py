@@ -91,7 +91,7 @@ def check(  # noqa: D417, the word of the argument is spared in docstrings
 
 
 def _claim(names: tuple[str, ...], name: str, given: Interval | float) -> tuple[str, Limit]:
-    """The claim in words and as a Limit; ValueError if it was never searched."""
+    """The claim as words and as a Limit on the argument `name`; ValueError for a range never searched."""
     argument, what, least, middle, most = SEARCHED[name]
     if argument not in names:
         allowed = f"for a loss that takes {argument}; this one takes {', '.join(names)}"
@@ -105,7 +105,7 @@ def _claim(names: tuple[str, ...], name: str, given: Interval | float) -> tuple[
 
 
 def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
-    """Faults of an extent that is shorter than claimed, by more than a search resolves."""
+    """Sentences, at most one per side, if the exact match covers a shorter range than `claim` by a margin."""
     if not report.descended.exact:
         return [f"{words}: its gradient is of nothing known exactly, at any"]
     if report.batches is not None:

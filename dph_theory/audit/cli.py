@@ -125,7 +125,7 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
 def _audit(
     target: str, json_path: Path | None, audits: Callable[[Callable[..., Any]], list[LossReport]]
 ) -> list[LossReport]:
-    """Audit the function that a user names, show and write the reports; a second one is that off policy."""
+    """Load the user's function (FILE.py:NAME), audit it, print the reports and write them as JSON."""
     function, console = _load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
     with terminal.Bars() as bars, _user_code(console, target):
         bars("auditing", 0, 1, target)
@@ -152,7 +152,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def _user_code(console: Console, target: str) -> Iterator[None]:
-    """Run user code: exit 1 if it cannot be audited, 2 for wrong usage and sys.exit."""
+    """Run user code: exit 1 if it cannot be audited, 2 for wrong usage or a call of sys.exit."""
     if "torch" in sys.modules:  # The tensors are small: more threads only wait for each other.
         sys.modules["torch"].set_num_threads(1)
     try:
@@ -175,7 +175,7 @@ def _user_code(console: Console, target: str) -> Iterator[None]:
 
 
 def _load(target: str) -> Callable[..., Any]:
-    """The callable that FILE.py:function names; UsageError says what is wrong, or what is there instead."""
+    """The callable that FILE.py:NAME names; UsageError says what is wrong and which names exist."""
     file, colon, name = target.rpartition(":")
     if not (file and colon and name):
         needed = f"a file and a function are needed, as {_TARGET}; the colon is missing"
@@ -209,7 +209,7 @@ def _imported(path: Path) -> ModuleType:
 
 
 def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str]]) -> None:
-    """Print the summaries, and below them the other findings, in MOST_LINES lines of 80 columns."""
+    """Print the summaries, then findings as (name, words), within MOST_LINES lines of 80 columns."""
     lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
     findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
     width = max(map(len, findings), default=0) + 2

@@ -47,7 +47,7 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Finding:
 
 
 def _least_rate(audited: Audited, problem: Problem) -> float | None:
-    """Pass rate of the least loss, nan if policies in other proportions lower it, None without a minimum."""
+    """Pass rate at the least loss; nan if other proportions of answers lower it, None without a minimum."""
     valid, ref = problem.valid > 0, problem.probabilities(problem.reference)
     within = (ref / torch.where(valid, ref[valid].sum(), ref[~valid].sum())).log()
 

@@ -34,10 +34,10 @@ class _Likeness(NamedTuple):
 
 
 def declared_advantage(advantage: Advantage, group_size: int, name: str = "") -> str:
-    """Sentence on the declared advantage that this one is; empty if it has this name or fails.
+    """Sentence that names the published advantage which a function equals, unless it has that name.
 
     Forms are compared in groups of every number of correct answers, alone and in a batch, up to a factor;
-    then also up to the group's mean, and in expectation.
+    then also up to the group's mean, and in expectation. The sentence is empty if the function fails.
     """
     size = min(group_size, LARGEST)
     try:
@@ -68,7 +68,7 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
 
 
 def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> _Likeness | None:
-    """None if the forms differ in groups with both verdicts, or vanish there."""
+    """How two forms' advantages agree up to a factor, or None if they differ in mixed groups or vanish."""
     own, declared = (side[MIXED].ravel() for side in (parts, other))
     if not (declared.any() and own.any() and np.isfinite(own).all()):
         return None
@@ -86,7 +86,7 @@ def _shuffled(size: int) -> np.ndarray:
 
 
 def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
-    """Advantages by kind of group, of every number of correct answers in a random order."""
+    """Advantages of groups of every correct count, by kind: mixed, equal rewards, and within a batch."""
     rows = _shuffled(size)
     alone = np.concatenate([called(advantage, row[None], precise=precise) for row in rows])
     # Groups of equal rewards may change what the others of a batch get; what they get is compared alone.
@@ -96,7 +96,7 @@ def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
 
 @cache
 def _declared(size: int) -> dict[str, Parts]:
-    """Advantages of every declared form at every setting, by its name and source."""
+    """Advantages, as in `_parts`, of every published form and setting for that group size, by its name."""
     declared = {}
     for form in (*FORMS, *ACROSS_GROUPS):
         for name, advantage in form.settings(size).items():
@@ -106,7 +106,7 @@ def _declared(size: int) -> dict[str, Parts]:
 
 
 def _gains(parts: Parts) -> Parts:
-    """Advantage of a correct minus an incorrect answer, by the number of the other correct ones."""
+    """Advantage of a correct minus an incorrect answer, (G,), by how many of the others are correct."""
     size = parts[MIXED].shape[1]
     alone = np.concatenate([parts[EQUAL][:1], parts[MIXED], parts[EQUAL][1:]])
     rows = _shuffled(size)

@@ -50,16 +50,16 @@ class _Gradients:
     unit: float
 
     def weighed_as(self, other: "_Gradients") -> Mapping[str, Tensor]:
-        """The gradients with the two signs weighed as another loss weighs them."""
+        """Gradients by part, with positive and negative advantages weighed as in `other`."""
         up, down = (a / b if b else 1.0 for a, b in zip(other.weights, self.weights, strict=True))
         return {part: x * torch.where(self.signs[part] > 0, up, down) for part, x in self.parts.items()}
 
 
 def declared_loss(audited: Audited, name: str = "") -> str:
-    """Sentence on the declared policy loss that the advantages' part of a loss is.
+    """Sentence that names the published policy loss whose gradient equals that of a loss's advantage term.
 
-    Gradients are compared up to one factor: on policy in answers and batches of several lengths, and off
-    policy. Empty without advantages, for a loss with the title `name`, and for one that fails there.
+    Gradients are compared up to one factor: on policy in batches of several lengths, and off policy. The
+    sentence is empty without advantages, if `name` is that loss's title, or if the loss fails.
     """
     if "advantages" not in audited.names or any(form.title == name for form in POLICY_LOSSES):
         return ""
@@ -100,7 +100,7 @@ def declared_loss(audited: Audited, name: str = "") -> str:
 
 
 def _sign_words(weights: tuple[float, float]) -> str:
-    """Weight of tokens of negative advantage, over the sign that sets the scale."""
+    """Words on how tokens of A < 0 weigh against A > 0, from the two signs' `weights`; empty if equally."""
     if weights[0] == 0:
         return "tokens of A > 0 have no gradient"
     down = weights[1]
@@ -111,7 +111,7 @@ def _sign_words(weights: tuple[float, float]) -> str:
 
 
 def _order(differs: tuple[str, ...]) -> tuple[bool, int, int]:
-    """Order of differences: next to a ratio of one first, then at other ratios, then in reductions."""
+    """Sort key of the parts in which losses differ: near a ratio of one, other ratios, reductions."""
     sums = sum(part in (*SUMS, PADDED, SIZE, SIGN) for part in differs)
     return any(part.startswith((OFF, RARE)) for part in differs), len(differs) - sums, sums
 
@@ -119,7 +119,7 @@ def _order(differs: tuple[str, ...]) -> tuple[bool, int, int]:
 def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[str, ...]:
     """Parts in which gradients differ: the sign of advantages; then, with signs weighed alike, the others.
 
-    Relative to the larger of one and the largest gradient.
+    A difference counts above `tolerance` times the larger of one and the largest gradient.
     """
     weighed, parts = other.weighed_as(own), own.parts
     signs = max(abs(a - b) for a, b in zip(own.weights, other.weights, strict=True))
@@ -133,7 +133,10 @@ def _differences(own: _Gradients, other: _Gradients, tolerance: float) -> tuple[
 def _slopes(
     audited: Audited, x: Tensor, signs: Tensor, mask: Tensor, *, place: int = 0, first: bool = False
 ) -> Tensor:
-    """Gradient in the tokens, (answers, tokens); at `first` the old policy is the policy."""
+    """Gradient in log_pi, (answers, tokens), at log ratios x to the old policy (or 0 with `first`).
+
+    `place` is an index into PLACES, which shift the log-probabilities and the log ratio to the reference.
+    """
     shift, away = PLACES[place]
     log_pi = (x.clamp(max=0.0) - shift).requires_grad_()
     log_old = log_pi.detach() if first else (-x).clamp(max=0.0) - shift
@@ -142,7 +145,7 @@ def _slopes(
 
 
 def _weights(audited: Audited, x: Tensor, signs: Tensor, unit: float) -> Tensor:
-    """Gradient of each token over that on policy at an advantage of size one, by places."""
+    """Gradient of each token at log ratios x over that on policy at |A| = 1, stacked over PLACES."""
     weights = []
     for place in range(len(PLACES)):
         ones = torch.ones_like(x)
@@ -156,7 +159,7 @@ def _weights(audited: Audited, x: Tensor, signs: Tensor, unit: float) -> Tensor:
 
 
 def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int, size: float = 1.0) -> Tensor:
-    """Gradient of a batch on policy whose answers have advantages of this size, their sign in turn."""
+    """Gradient (answers, width) on policy for answers of these lengths, advantages +size, -size in turn."""
     mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).double()
     return _slopes(audited, torch.zeros_like(mask), size * _in_turn(lengths), mask, first=True)
 
@@ -215,7 +218,7 @@ def _declared(form: PolicyForm, unit: float) -> _Gradients:
 
 
 def _clipped(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:
-    """Declared clipped forms with the ends at which this loss is clipped, and their difference in words."""
+    """Yield published clipped losses with clips as found in this loss, and how the rest differs in words."""
     clip, ends = {"low": 1.0, "high": 1e30}, []
     for zone in stopped_ratios(audited):
         lower = zone.low == 0

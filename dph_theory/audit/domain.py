@@ -43,7 +43,7 @@ class _DomainSearch:
     reach: float
 
     def off(self, problem: Problem, size: float = 1.0) -> float:
-        """Relative error of the match with all advantages times `size`; inf if the loss fails."""
+        """Relative error of the matched gradient with advantages times `size`; inf if the loss fails."""
         scaled = self.audited.with_inputs(advantages=lambda inputs: size * inputs["advantages"])
         try:
             measured = (self.audited if size == 1 else scaled).measure(problem)
@@ -63,11 +63,11 @@ class _DomainSearch:
 def limits_of(
     audited: Audited, match: Match, *, length: int, reach: float = NEAR_REFERENCE
 ) -> tuple[Limit, ...]:
-    """Search the ranges of log ratios and advantages in which an exact match holds, outward from one.
+    """Search the ranges of log ratios and advantages in which an exact match is true, outward from one.
 
     Log ratios to the reference, and on old samples to the old policy, go to +-FARTHEST, for correct and
     incorrect answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (0
-    for advantages). Empty if the match holds everywhere or is not exact; (0, 0) if it fails within `reach`.
+    for advantages). Empty if the match is true everywhere or is not exact; (0, 0) if it fails within `reach`.
     """
     if not match.exact:
         return ()
@@ -84,7 +84,7 @@ def limits_of(
 
 
 def _ratios(search: _DomainSearch, to: str) -> Limit | None:
-    """First log ratios below and above zero beyond which the match fails."""
+    """Range of log ratios to the policy `to` in which the match is true; None if no end was found."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     weighed = "advantages" in search.audited.names
     for sign, right in product((1, -1), (True, False) if weighed else (True,)):
@@ -118,7 +118,7 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
 
 
 def _sizes(search: _DomainSearch) -> Limit | None:
-    """Largest and least advantages at which the match holds."""
+    """Range of sizes of advantages in which the match is true; None if no end was found."""
     problem = _base(search.length, search.reach, right=True)
     chance = (problem.sample_distribution(search.audited.samples) * problem.valid).sum()
     most = float((problem.valid - chance).abs().max())
@@ -137,7 +137,7 @@ def _sizes(search: _DomainSearch) -> Limit | None:
 
 @cache
 def _base(length: int, reach: float, *, right: bool) -> Problem:
-    """A problem with small log ratios; `right` if answers that begin with token 0 are correct."""
+    """Problem with small log ratios and a rare token 0; answers that begin with it are correct if `right`."""
     # Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     problem = random_problem(3, length, torch.Generator().manual_seed(0))
     near = near_the_reference(replace(problem, valid=((problem.token[:, 0] == 0) == right).double()), reach)
@@ -147,7 +147,7 @@ def _base(length: int, reach: float, *, right: bool) -> Problem:
 
 @cache
 def _moved(to: str, x: float, length: int, reach: float, *, right: bool) -> Problem:
-    """The base problem with this log ratio of token 0 at every prefix."""
+    """Base problem with log ratio x of token 0, at every prefix, of the policy to the policy `to`."""
     base = _base(length, reach, right=right)
     first = {name: log[:, 0] for name, log in _logs(base).items()}
     # For x > 0 the other policy gives the token less, for x < 0 the policy does, and the third one with it.
@@ -158,12 +158,12 @@ def _moved(to: str, x: float, length: int, reach: float, *, right: bool) -> Prob
 
 
 def _logs(problem: Problem) -> dict[str, Tensor]:
-    """Log-probabilities of the next token by input, each (prefixes, vocabulary)."""
+    """Next-token log-probabilities (prefixes, vocabulary) of log_pi, log_ref and log_old, by name."""
     return {name: torch.log_softmax(getattr(problem, field), -1) for name, field in LOGITS.items()}
 
 
 def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
-    """The problem with these log-probabilities of token 0; the others keep their proportions."""
+    """Problem with token 0's log-probabilities `first` (prefixes,) by input; the rest in proportion."""
     logs = _logs(problem)
     moved: dict[str, Any] = {}
     for name, value in first.items():

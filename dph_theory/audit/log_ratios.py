@@ -25,7 +25,7 @@ HALVINGS = 12
 
 
 def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tuple[float, float] | None:
-    """Size up to which a condition holds, and the first of the sizes at which it fails, or None."""
+    """Largest size at which a condition is true (bisected), and the first of `sizes` at which it fails."""
     inside = 0.0
     for size in sizes:
         if not holds(size):
@@ -37,7 +37,7 @@ def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tup
 def bisected_boundary(
     holds: Callable[[float], bool], inside: float, outside: float, halvings: int = HALVINGS
 ) -> float:
-    """Bisect between a place where a condition holds and one where it fails."""
+    """Bisect between `inside`, where a condition is true, and `outside`; returns the last true place."""
     for _ in range(halvings):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
@@ -52,7 +52,7 @@ def _tokens(
     advantage: float = 0.0,
     ratio: str = "pi/ref",
 ) -> LossInputs:
-    """A batch of answers of one token, (points, 1); an advantage of 0 leaves the penalty of a loss."""
+    """Inputs (points, 1) of one-token answers with these log ratios; advantage 0 leaves the penalty."""
     x = torch.as_tensor(np.asarray(points), dtype=torch.float64)
     log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None] for y in (x, -x))
     return {
@@ -65,7 +65,7 @@ def _tokens(
 
 
 def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float]:
-    """Value and slope of one answer of a batch, nan both if the value is nan."""
+    """Value and slope of the row-th answer as a batch of its own; (nan, nan) if the value is nan."""
     one = {name: tensor[row : row + 1].detach().clone() for name, tensor in inputs.items()}
     one["log_pi"].requires_grad_()
     try:
@@ -80,7 +80,7 @@ def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float
 
 
 def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any, **at: Any) -> np.ndarray:
-    """Slopes of one token at each point, up to a factor; further arguments as in `_tokens`."""
+    """Slopes of a one-token answer at each log ratio, (points,), up to a factor; options as in `_tokens`."""
     # All at once where answers add up: three of them have the slopes that they have alone.
     inputs, count = _tokens(points, *args, **at), len(points)
     checked = [0, count // 2, count - 1] if count > 3 else range(count)
@@ -100,7 +100,7 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
 
 
 def extremes(audited: Audited) -> tuple[Finding, ...]:
-    """Log ratios at which value or slope of the loss of one token is not finite, in each of DTYPES.
+    """Findings, one per dtype, on log ratios at which a one-token loss or its slope is not finite.
 
     The ratio is that to the reference, or, for a loss that takes none, to the old policy at advantages 1, -1.
     """
@@ -134,7 +134,7 @@ def extremes(audited: Audited) -> tuple[Finding, ...]:
 
 
 def penalty_of(audited: Audited) -> Audited:
-    """Penalty of a loss whose gradient an advantage of zero silences altogether; else the loss itself."""
+    """The penalty term alone if advantages of zero silence the whole gradient; otherwise the loss itself."""
     silenced = {"advantages", "log_ref"} <= set(audited.names) and not np.any(
         np.nan_to_num(slopes_at(audited, FINE))
     )
@@ -147,7 +147,7 @@ def penalty_of(audited: Audited) -> Audited:
 def _without_slope(
     audited: Audited, points: np.ndarray, dtype: torch.dtype = torch.float64, **at: Any
 ) -> np.ndarray:
-    """True where a token has no slope, whatever pi is."""
+    """Mask (points,) of the log ratios at which a token's slope is zero for every pi that is tried."""
     none = np.ones(len(points), dtype=bool)
     # Of a penalty two pairs of policies tell: where rounding swallows it, a third may leave a rest.
     for shift in SHIFTS if at else SHIFTS[:2]:
@@ -157,7 +157,7 @@ def _without_slope(
 
 
 def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float, float]]:
-    """Intervals without a slope; a single point is the corner of an absolute value or a square."""
+    """Intervals (low, high) of log ratios with zero gradient; a single point is a corner of |x| or x^2."""
     steps = np.diff(_without_slope(audited, points, **at).astype(int), prepend=0, append=0)
     starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
 
@@ -197,7 +197,7 @@ def stopped_ratios(audited: Audited) -> tuple[Finding, ...]:
 
 
 def _stopped(**data: Any) -> Finding:
-    """An interval of ratios without a slope, such as: pi/old >= 1.2 if A > 0."""
+    """Finding on an interval of ratios with zero gradient, in words such as: pi/old >= 1.2 if A > 0."""
     low, high, what = (data[name] for name in ("low", "high", "what"))
     interval = f"{low:.6g} <= {what} <= {high:.6g}"
     if np.isinf(high):
@@ -221,7 +221,7 @@ class AtExtremes:
 
 
 def at_extremes(audited: Audited) -> AtExtremes:
-    """Audit one token at an advantage of zero; a gradient that vanishes everywhere has no zones."""
+    """Find overflow and zero-gradient regions of a one-token loss at advantage zero."""
     penalty = penalty_of(audited)
     ratios = extremes(penalty)
     if not np.any(slopes_at(penalty, FINE)):
@@ -230,7 +230,7 @@ def at_extremes(audited: Audited) -> AtExtremes:
 
 
 def computes_in(audited: Audited, problem: Problem) -> str:
-    """Precision of a loss: float64, float32 or 16 bits, in which values along a line form stairs."""
+    """Precision in which a loss computes, from the steps of its values along a line, such as float32."""
     inputs = audited.rows(audited.batch(problem), range(len(problem.token)), problem)
     direction = torch.cos(torch.arange(inputs["log_pi"].numel(), dtype=torch.float64))
     times = np.arange(8.0)

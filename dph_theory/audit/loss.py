@@ -72,7 +72,7 @@ class _Audit:
         self.audited, self.seed, self.failures = audited, seed, list[Finding]()
 
     def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
-        """Compute, or return `otherwise` if the loss fails; recorded if `what` has a name."""
+        """Return compute(), or `otherwise` if the loss fails; recorded if `what` names the test."""
         try:
             return compute()
         except LossError as error:
@@ -83,13 +83,13 @@ class _Audit:
         return match_gradient(measured, in_float32=self.audited.in_float32)
 
     def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
-        """Matches for answers of several tokens and for single tokens, reported separately."""
+        """Problems measured and their match, by kind: answers of several tokens, and single tokens."""
         sequences = [m for m in measured if m.problem.length > 1]
         outcomes = [m for m in measured if m.problem.length == 1]
         return {ANSWERS: (sequences, self.match(sequences)), TOKENS: (outcomes, self.match(outcomes))}
 
     def draft(self, name: str) -> AuditReport:
-        """All findings, before a verdict."""
+        """Report with all findings but without a summary yet."""
         failure = self.settle_reduction()
         batches, measured = self.measure_all()
         if failure and measured and failure not in {earlier.what for earlier in self.failures}:
@@ -138,7 +138,7 @@ class _Audit:
         )
 
     def settle_reduction(self) -> str:
-        """Set the precision and the reduction of a loss without randomness; return why it fails."""
+        """Set the precision and reduction of the loss, if it is deterministic; return why it fails, or ""."""
         problem = random_problems(self.seed, ends="mask" in self.audited.names)[-1]
         try:
             inputs = self.audited.rows(self.audited.batch(problem), range(len(problem.token)), problem)
@@ -154,7 +154,7 @@ class _Audit:
         return ""
 
     def measure_all(self) -> tuple[Finding | None, list[ExpectedLoss]]:
-        """Results of every problem that does not fail, on pairs if the loss couples its batch."""
+        """Expected losses of the problems that do not fail; for coupled batches, on pairs, with a Finding."""
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
@@ -168,7 +168,7 @@ class _Audit:
     def descended(
         self, matches: Mapping[str, tuple[Sequence[ExpectedLoss], Match]], extreme: AtExtremes
     ) -> tuple[str, Match]:
-        """Scope and match of the gradient: exact, exact near log ratios of zero, or the nearest."""
+        """Scope of the gradient (answers or tokens) and its match: exact, exact near zero, or nearest."""
         for scope, (measured, match) in matches.items():
             near = match if match.exact else self.near(measured, _reach(extreme))
             if near.exact:
@@ -183,7 +183,7 @@ class _Audit:
         return scope, self.attempt(lambda: nearest([*measured, *map(self.audited.measure, problems)]), match)
 
     def near(self, measured: Sequence[ExpectedLoss], reach: float) -> Match:
-        """Gradient near log ratios of zero, for a loss without an exact match elsewhere."""
+        """Exact match of the gradient at log ratios below `reach` if there is a unique one, else FAILED."""
         problems = [near_the_reference(m.problem, reach) for m in measured]
         match = self.attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
@@ -191,7 +191,7 @@ class _Audit:
         return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
 
     def unequal(self) -> Match:
-        """Gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
+        """Match of the gradient on sequences of unequal lengths; token means in the large-batch limit."""
         if self.audited.batch_reduction in ("coupled", "pairs only", "unknown"):
             return FAILED
         measure = partial(self.audited.measure, undivided=True)
@@ -225,7 +225,7 @@ class _Audit:
         return tuple(terms) if len(terms) > 1 else ()
 
     def equal_groups(self) -> Finding | None:
-        """Gradient if all advantages are zero, and the weight of such answers beside others."""
+        """Finding on the gradient at zero advantages, and on the weight of such answers beside others."""
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
@@ -242,7 +242,7 @@ class _Audit:
 
 
 def _weight(audited: Audited, problem: Problem) -> str:
-    """Find out if answers of advantage zero are "left out" of the mean over answers, or "counted"."""
+    """Weight of zero-advantage answers in the mean over answers: "left out", "counted" or "unknown"."""
     if audited.batch_reduction not in ("mean", "token mean"):
         return "unknown"
     inputs, unchanged = audited.batch(problem), []
@@ -260,5 +260,5 @@ def _weight(audited: Audited, problem: Problem) -> str:
 
 
 def _reach(extreme: AtExtremes) -> float:
-    """Log ratios that count as near zero: within half of a clamp's range."""
+    """Largest |log ratio| that counts as near zero: at most half of a clamp's range."""
     return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in extreme.dead for end in zone if end)])

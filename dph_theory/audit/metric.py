@@ -42,7 +42,7 @@ class MetricError(AuditError):
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
-    """The metric of one problem, c of n answers right, as a mean over orders; MetricError if it fails."""
+    """Metric of one problem with c of n answers correct, a mean over their orders; or MetricError."""
     rows, form = _orders(n, c) if orders is None else orders, _form(metric)
     try:
         if form == "list":
@@ -64,7 +64,7 @@ def _orders(n: int, c: int) -> np.ndarray:
 
 
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
-    """Values at SIZES_AND_KS and their tolerance; of a metric that draws, means of its calls."""
+    """Values (n+1,) for each (n, k) by correct count, and their tolerance; means if the metric is random."""
 
     def values(n: int, k: int) -> np.ndarray:
         return np.array([_value(metric, n, c, k) for c in range(n + 1)])
@@ -87,7 +87,7 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
 
 
 def _edge(metric: Metric) -> str:
-    """Sentence on k > n, for four wrong answers at k = 8; empty if the metric refuses or gives zero."""
+    """Sentence if the metric accepts k > n (4 incorrect answers, k = 8) with a value above 0; else empty."""
     n, c, k = 4, 0, 8
     try:
         value = _value(metric, n, c, k)
@@ -97,7 +97,7 @@ def _edge(metric: Metric) -> str:
 
 
 def _spread(metric: Metric) -> float:
-    """Variance of a metric for one problem, over that of the mean over all choices of k; 1 for counts."""
+    """Variance of a metric over that of the mean over all choices of k, at SPREAD_AT; 1 for counts."""
     if _form(metric) == "counts":
         return 1.0
     n, k = SPREAD_AT
@@ -113,7 +113,7 @@ def _spread(metric: Metric) -> float:
 
 @cache
 def _form(metric: Metric) -> str:
-    """Form of a metric: "counts" for (n, c, k), "matrix" or "list" for zeros and ones, and k."""
+    """How a metric takes answers: "counts" (n, c, k), "matrix" (rows of 0/1, k) or "list" (one row, k)."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError) as error:
@@ -138,7 +138,7 @@ def _form(metric: Metric) -> str:
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
-    """True values of k answers, by the number right among them, (k+1,)."""
+    """Named metrics' values for exactly k answers, by the number of correct ones, each (k+1,)."""
     # mG-Pass@k, the mean of G-Pass@k over tau from 1/2 to 1, is 2/k times the sum over counts above k/2.
     right = np.arange(k + 1)
     return {
@@ -153,17 +153,17 @@ def _truths(k: int) -> Mapping[str, np.ndarray]:
 
 @cache
 def _choices(n: int, k: int) -> np.ndarray:
-    """Chance of j right ones among k of n answers, c of them right, (n+1, k+1)."""
+    """Probability of j correct among k answers drawn from n of which c are correct, (c = 0..n, j = 0..k)."""
     return np.asarray(stats.hypergeom.pmf(np.arange(k + 1), n, np.arange(n + 1)[:, None], k))
 
 
 def _majority(n: int) -> np.ndarray:
-    """Share of a majority vote that is right, a tie counting half, by the number right, (n+1,)."""
+    """Probability that the majority of n answers is correct, by their number correct, (n+1,); ties 1/2."""
     return np.heaviside(2 * np.arange(n + 1) - n, 0.5)
 
 
 def _biased(n: int, k: int) -> Mapping[str, np.ndarray]:
-    """Values (n+1,) of estimators in circulation that differ from the unbiased ones."""
+    """Values (n+1,) by correct count of common estimators that differ from the unbiased ones, by name."""
     right = np.arange(n + 1) / n
     return {
         "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": 1 - (1 - right) ** k,
@@ -205,7 +205,7 @@ class MetricReport(LossReport):
     edge: str
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Return the largest bias against the nearest target, by n and k."""
+        """Return (name, words) of the largest bias against the nearest target, for each n and k."""
         return tuple((f"bias at n = {bias.n}, k = {bias.k}", bias.words) for bias in self.biases)
 
 
@@ -256,7 +256,7 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
 
 
 def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[Finding, ...]:
-    """E[metric] minus the target at each of RATES, for each n and k."""
+    """Findings, one per (n, k), on E[metric] minus the target at each pass rate of RATES."""
     biases = []
     for (n, k), values in tables.items():
         unbiased = _choices(n, k) @ _truths(k)[target]
@@ -271,7 +271,7 @@ DOMAIN = "p from 0.01 to 0.9, n from 4 to 16 and k from 2 to 8"
 
 
 def _verdict(report: MetricReport) -> str:
-    """Such as: pass_at_k: an unbiased estimate of pass@k (best@k), tried at p from 0.01 to 0.9, ..."""
+    """Summary, such as: pass_at_k: an unbiased estimate of pass@k (best@k), tried at p from 0.01 to 0.9."""
     draws = [] if report.within is None else [f"it draws: the mean of its draws, within {report.within:.1g}"]
     edge = [report.edge] if report.edge else []
     if report.estimates is not None:

@@ -51,7 +51,7 @@ ROUNDING, FLOAT32 = 1e-9, 2e-5
 
 
 def rounding_of(advantages: np.ndarray) -> float:
-    """Relative error of numbers: that of float32 if float32 represents all of them."""
+    """Relative rounding error to allow for: float32's if float32 represents all numbers, else float64's."""
     return FLOAT32 if np.array_equal(advantages, advantages.astype(np.float32), equal_nan=True) else ROUNDING
 
 
@@ -61,7 +61,7 @@ def sorted_groups(size: int) -> np.ndarray:
 
 
 def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
-    """Advantages of these groups, (groups, G) float64; a function that takes no tensor gets an array.
+    """Advantages of rewards (groups, G) as float64; an array is passed if the function takes no tensor.
 
     If `precise`, torch code that asks for float32 computes in float64.
     """

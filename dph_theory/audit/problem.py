@@ -71,7 +71,7 @@ class Problem:
         return torch.autograd.functional.jacobian(self.log_probs, self.policy).flatten(2)
 
     def prefix_visits(self, source: str) -> Tensor:
-        """Expected visits of each prefix by a sample, (prefixes,)."""
+        """Expected number of visits of each prefix by a sample from `source`, (prefixes,)."""
         visits = self.sample_distribution(source)[:, None] * self.mask
         unvisited = torch.zeros(len(self.policy), dtype=torch.float64)
         return unvisited.index_add(0, self.prefix.flatten(), visits.flatten())
@@ -116,7 +116,7 @@ def random_problem(
 
 @cache
 def random_problems(seed: int, *, ends: bool = False) -> tuple[Problem, ...]:
-    """Draw one problem of each shape, or of each in which token 0 ends sequences."""
+    """Draw one problem of each shape in SHAPES (or ENDING, where token 0 ends sequences) from the seed."""
     generator = torch.Generator().manual_seed(seed)
     return tuple(random_problem(*shape, generator, ends=ends) for shape in (ENDING if ends else SHAPES))
 

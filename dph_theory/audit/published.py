@@ -26,7 +26,7 @@ class PublishedLoss:
 
 
 def _pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
-    """Policy gradient with the pseudo-reward -f'(pi/ref) of the whole answer. Source: go2023fdpg."""
+    """Loss with pseudo-reward `slope(x)` = -f', x the whole answer's log(pi/ref). Source: go2023fdpg."""
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
         total, of_ref = (clear(values, mask > 0, values.dtype).sum(dim=-1) for values in (log_pi, log_ref))

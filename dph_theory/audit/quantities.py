@@ -60,7 +60,7 @@ class Quantity:
 
 @cache
 def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
-    """Every candidate on this problem; token-level ones only if there are several tokens."""
+    """Value and gradient of every candidate quantity on a problem for samples from `source`, by name."""
     return {name: quantity() for name, quantity in _candidates(problem, source).items()}
 
 
@@ -99,12 +99,12 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
 
 
 def token_sum(name: str) -> str:
-    """Name of the token-level sum of a divergence."""
+    """Name under which reports list the sum over tokens of a divergence on the samples' prefixes."""
     return f"token sum of {name} on the samples' prefixes"
 
 
 def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
-    """Sums over visited prefixes of divergences of the next-token policies."""
+    """Functions, by name, that give a divergence of next-token policies summed over visited prefixes."""
     visits = problem.prefix_visits(source).numpy()
     pi, ref = (torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
 
@@ -131,7 +131,7 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
 
 
 def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0) -> Tensor:
-    """Gradient that an exact match predicts on a problem, with rewards times `reward`."""
+    """Logit gradient (parameters,) that an exact match predicts on a problem, with rewards times `reward`."""
     total = torch.zeros(problem.policy.numel(), dtype=torch.float64)
     if match.name == "zero":
         return total
@@ -157,9 +157,11 @@ Terms = tuple[tuple[float, str], ...]
 def find_sum(
     target: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
 ) -> Terms | None:
-    """Terms of the shortest sum of columns that is `target` (rows,) within the tolerance of its norm.
+    """Shortest sum of `columns` (name: (rows,)) that equals `target` (rows,), as (coefficient, name) terms.
 
-    Of equally short sums the best is taken; None if there is none, or if it needs a column in two scales.
+    The error is at most `tolerance` times the target's norm, and smallest among equally short sums. None if
+    no sum of at most `most_terms` fits, or if it needs one quantity both undivided and divided by the token
+    count.
     """
     units: dict[str, np.ndarray] = {}
     for name, column in columns.items():
@@ -193,7 +195,7 @@ def find_sum(
 
 @cache
 def _sums(names: tuple[str, ...], count: int) -> np.ndarray:
-    """Places of the terms of every sum of so many, none of them in two scales, (sums, count)."""
+    """Column indices of every sum of `count` terms, none of them in two scales, (sums, count)."""
     bare = [name.split(PER_TOKEN[1])[0] for name in names]
     chosen = [c for c in combinations(range(len(names)), count) if len({bare[i] for i in c}) == count]
     return np.array(chosen, dtype=int).reshape(len(chosen), count)
@@ -218,10 +220,10 @@ NOTHING = Match("none", exact=False)
 def match_gradient(
     measured: Sequence[ExpectedLoss], *, in_float32: bool = False, most_terms: int = MOST_TERMS
 ) -> Match:
-    """Match measured gradients to a quantity's, or to a sum of quantities'; else name the nearest.
+    """Match measured gradients to one quantity's or to a sum of several; otherwise name the nearest.
 
-    On sequences each may be divided by the number of tokens, one alone by its square. With `in_float32`
-    agreement is judged at that precision.
+    On sequences each term may be divided by the number of tokens, a single term also by its square. With
+    `in_float32` agreement is judged at that precision.
     """
     if not measured:
         return Match("failed", exact=False)
@@ -251,7 +253,7 @@ def match_gradient(
 
 
 def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -> Match:
-    """Match measured values to a quantity up to one constant; else name the nearest and its bias."""
+    """Match measured values to a quantity plus a constant; otherwise name the nearest, with its bias."""
     if not measured:
         return Match("failed", exact=False)
     values = np.array([m.value for m in measured])
@@ -273,7 +275,7 @@ def match_value(measured: Sequence[ExpectedLoss], *, in_float32: bool = False) -
 
 
 def nearest(measured: Sequence[ExpectedLoss]) -> Match:
-    """Quantity, or its opposite, with the smallest largest angle on any problem."""
+    """Quantity (or its negative) whose gradients have the smallest worst angle to the measured ones."""
     best, least = NOTHING, LARGEST_ANGLE
     for name, by_problem in _by_problem(measured, moving=True).items():
         angles = [_angle(m.gradient, q.gradient) for m, q in zip(measured, by_problem, strict=True)]
@@ -284,13 +286,13 @@ def nearest(measured: Sequence[ExpectedLoss]) -> Match:
 
 
 def _one(constant: float, name: str) -> Match:
-    """Match of one term, whose name says by which power of the number of tokens it is divided."""
+    """Exact match of one term; the name's suffix says by which power of the token count it is divided."""
     bare = name.split(PER_TOKEN[1])[0]
     return Match(bare, True, constant, PER_TOKEN.index(name.removeprefix(bare)))
 
 
 def _by_problem(measured: Sequence[ExpectedLoss], *, moving: bool = False) -> dict[str, list[Quantity]]:
-    """Quantities known on all problems; if `moving`, those with a gradient on some."""
+    """Candidates known on all measured problems, by name; with `moving`, only those with a gradient."""
     tables = [quantities(m.problem, m.samples) for m in measured]
     shared = [name for name in tables[0] if all(name in table for table in tables)]
     by_name = {name: [table[name] for table in tables] for name in shared}

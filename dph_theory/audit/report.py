@@ -123,7 +123,7 @@ class Match:
 
     @property
     def all_terms(self) -> tuple[tuple[float, str], ...]:
-        """Terms of a sum, or the one term."""
+        """(coefficient, name) of each term of the matched sum, or of the single match."""
         return self.terms or ((self.constant or 1.0, self.name),)
 
     @property
@@ -141,7 +141,7 @@ class Match:
 
     @property
     def near_words(self) -> str:
-        """Nearest quantity, or its opposite, and the distance to it."""
+        """Words that name the nearest quantity (or its negative) and the bias or angle to it."""
         if self.bias is not None:
             return f"nearest is {plain(self.name)} ({self.bias[0]:+.0%} to {self.bias[1]:+.0%})"
         if self.angle is None:
@@ -153,7 +153,7 @@ class Match:
 
 
 def plain(name: str) -> str:
-    """Quantity in words: the forward KL(ref||pi) of each token; the reward's policy gradient."""
+    """Quantity's name as in a sentence, such as: the forward KL(ref||pi) of each token."""
     bare = name.removesuffix(PER_TOKEN[1])
     if bare == REWARD:
         return "the reward's policy gradient"
@@ -263,7 +263,7 @@ class AuditReport(LossReport):
 
     @property
     def gradient_words(self) -> str:
-        """Matched gradient, with its scale, such as: times the answers of a micro-batch."""
+        """Words on the matched gradient and its scale, such as: divided by the padded length."""
         words = self.descended.words
         if self.reduction and self.descended.exact and self.descended.name != "zero":
             padded = self.reduction.padding == "divides by the padded length"
@@ -273,7 +273,7 @@ class AuditReport(LossReport):
 
     @property
     def failed(self) -> bool:
-        """True if it could be evaluated on no problem."""
+        """True if the loss could be evaluated on no problem."""
         return "failed" == self.gradient.name == self.sequence_gradient.name
 
     @property
@@ -286,7 +286,7 @@ class AuditReport(LossReport):
 
     @property
     def extent(self) -> str:
-        """Range in which the exact match holds. Empty if nothing is exact or the range was not searched."""
+        """Range in which the exact match is true. Empty if nothing is exact or the range was not searched."""
         if not self.descended.exact or self.batches is not None:
             return ""
         extents = [f"as long as {limit.words} ({limit.place or limit.example})" for limit in self.limits]
@@ -294,7 +294,7 @@ class AuditReport(LossReport):
 
     @property
     def end(self) -> str:
-        """Limit of training at a small beta, and for which lengths it is known."""
+        """Words for the policy that training converges to at a small beta, and for which answer lengths."""
         exact = self.sequence_gradient.exact and self.selects != "none"
         if not exact or self.unequal_gradient.exact or self.unequal_gradient.name == "failed":
             return self.selects
@@ -302,14 +302,14 @@ class AuditReport(LossReport):
 
     @property
     def overflow(self) -> str:
-        """Log ratios from which each dtype overflows, or is nan."""
+        """Words that say beyond which log ratios the loss overflows or is nan, by dtype."""
         by_words: dict[str, list[str]] = {}
         for extremes in self.extremes:
             by_words.setdefault(extremes.words, []).append(extremes.dtype)
         return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in by_words.items() if words)
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Return the findings that say something, as (name, words); if all problems failed, why."""
+        """Return the non-empty findings as (name, words); only the failures if all problems failed."""
         failures = ("failures", "\n".join(failure.words for failure in self.failures))
         if self.failed:
             return (failures,)

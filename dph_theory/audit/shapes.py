@@ -19,10 +19,10 @@ def _random_inputs() -> LossInputs:
 
 
 def with_one_an_answer(audited: Audited) -> Audited:
-    """The loss with advantages (batch,) if it takes these, else the loss itself.
+    """The loss called with advantages of shape (batch,) if it needs that shape, else the loss itself.
 
-    It takes them if it fails on (batch, tokens), or if those mix answers, as with `advantages[:, None]`, and
-    those of shape (batch,) do not.
+    It needs that shape if it fails on (batch, tokens), or mixes answers only there, as with `advantages[:,
+    None]`.
     """
     if "advantages" not in audited.names:
         return audited
@@ -34,7 +34,7 @@ def with_one_an_answer(audited: Audited) -> Audited:
 
 
 def mixes_answers(audited: Audited) -> bool | None:
-    """True if the first answer's slopes change with the advantages of the others; None if it fails."""
+    """True if an answer's gradient depends on the advantages of other answers; None if the loss fails."""
     inputs = _random_inputs()
     moved = torch.cat([inputs["advantages"][:1], 1.7 * inputs["advantages"][1:]])
     try:

@@ -33,7 +33,7 @@ _ALARMS: Mapping[str, str] = {
 
 
 def verdict_of(report: AuditReport) -> str:
-    """Write the summary, such as: k3 on policy samples: It has the gradient of the forward KL."""
+    """Write the summary sentences, such as: k3 on policy samples: It has the gradient of the forward KL."""
     start = f"{report.loss} on {report.samples.replace('_', ' ')} samples: "
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
@@ -91,7 +91,7 @@ def _sentence(report: AuditReport) -> str:
 
 
 def _further(report: AuditReport) -> list[str]:
-    """Further sentences, most important first."""
+    """Sentences beyond the main one (limits, terms, reductions), the most important first."""
     sentences = [f"Outside that range: {limit.example}." for limit in report.limits[:1] if limit.example]
     names = {"other": "remaining"}
     terms = [
@@ -115,7 +115,7 @@ def _further(report: AuditReport) -> list[str]:
 
 
 def _value(report: AuditReport) -> list[str]:
-    """Quantity that the logged number estimates, if it is exact and differs from the gradient's."""
+    """Sentence on the quantity that the logged value estimates, if exact and not that of the gradient."""
     bare, gradient = report.value.name.removesuffix(" + log A1"), report.gradient
     exact = report.value.exact and gradient.exact and not gradient.terms
     if not exact or "zero" in (bare, gradient.name) or bare == gradient.name:

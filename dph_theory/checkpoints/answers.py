@@ -54,7 +54,10 @@ def code_counts(codes: np.ndarray, kinds: int) -> np.ndarray:
 
 
 def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Chance that two correct answers to a prompt agree, shape (prompts,); nan without two."""
+    """Probability that two correct answers to a prompt agree, (prompts,); nan without two such answers.
+
+    `one` and `other` are codes (prompts, answers) as in `answer_codes`; an answer is not paired with itself.
+    """
     kinds = int(max(one.max(), other.max())) + 1
     counts, other_counts = code_counts(one, kinds), code_counts(other, kinds)
     places = min(one.shape[1], other.shape[1])
@@ -66,13 +69,13 @@ def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def one_answer(rows: Sequence[PromptRow]) -> bool:
-    """True if the correct answers to each prompt agree, as for questions with one true answer."""
+    """True if a prompt's correct answers nearly always agree, as for questions with one true answer."""
     codes = answer_codes([rows])
     return codes is not None and mean_known(answer_agreement(codes[0], codes[0])) >= ONE
 
 
 def majority_answers(codes: np.ndarray) -> np.ndarray:
-    """Most frequent correct answer to each mostly solved prompt, shape (prompts,); else -1."""
+    """Code of the most frequent correct answer, (prompts,); -1 unless most answers are correct."""
     counts = code_counts(codes, max(1, int(codes.max()) + 1))
     solved = 2 * (codes >= 0).sum(axis=1) > codes.shape[1]
     return np.where(solved, counts.argmax(axis=1), -1)
@@ -102,7 +105,7 @@ class AnswersLeft(Readable):
 def answers_left(
     base: Sequence[PromptRow], run: Sequence[PromptRow], rng: np.random.Generator
 ) -> AnswersLeft | None:
-    """Measure what a run retains of its base's correct answers; None without answers, or two prompts."""
+    """Measure what a run retains of its base's correct answers; None without texts or prompts enough."""
     codes = answer_codes((base, run))
     if codes is None:
         return None
@@ -152,7 +155,7 @@ class RunAgreement(Readable):
 
 
 def run_agreement(runs: Sequence[np.ndarray]) -> RunAgreement:
-    """Compare runs by their codes, each of shape (prompts, answers)."""
+    """Compare the majority answers of runs, from their codes (prompts, answers) as in `answer_codes`."""
     answers = np.array([majority_answers(run) for run in runs])
     pairs = pair_agreement(answers)
     own = [mean_known(answer_agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]

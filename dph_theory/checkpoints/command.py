@@ -90,7 +90,7 @@ def _record(
 
 
 def _show(console: Console, comparison: Comparison, everything: bool) -> None:
-    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
+    """Print the sentences, notes and the Pass@k table with requested rows; every table if `everything`."""
     notes = [f"Note: {note}." for note in comparison.notes]
     if everything:
         _print(console, "\n".join([*sentences(comparison), *notes]), tables(comparison))

@@ -160,7 +160,7 @@ def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> 
 
 
 def _same_reference(base: Counts, run: Counts, both: MatchedRows) -> bool:
-    """True if the run's log ratios are from the base, whose own KL is then zero."""
+    """True if the run's stored log-ratios refer to this base: same model, or the base's own KL is zero."""
     of_base, reference = base.models[0], run.models[1]
     if of_base is not None and reference is not None:
         return of_base == reference

@@ -45,7 +45,7 @@ class PromptRow:
 
     @property
     def votes(self) -> tuple[tuple[int, int], ...] | None:
-        """Times that each different answer was given, and was correct; None without answers."""
+        """Pairs (times given, times correct) for each different answer text; None without texts."""
         if not self.answers:
             return None
         given, right = Counter(self.answers), Counter[str]()
@@ -136,7 +136,7 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def snapped(value: float) -> float:
-    """Round a reward to 0 or 1 if it is as near as ROUNDED."""
+    """Round a reward to 0 or 1 if it is within ROUNDED of either; otherwise return it unchanged."""
     return next((end for end in (0.0, 1.0) if abs(value - end) <= ROUNDED * (1 + ROUNDED)), value)
 
 
@@ -219,7 +219,7 @@ class PairedCounts:
         return len(self.base_n)
 
     def chosen(self, which: np.ndarray) -> "PairedCounts":
-        """Select prompts by places or by a mask."""
+        """Select prompts by their indices or by a mask (prompts,)."""
         return PairedCounts(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
 
     @cached_property
@@ -229,7 +229,7 @@ class PairedCounts:
 
     @cached_property
     def shared_answers(self) -> np.ndarray:
-        """Fewer answers of the two sides, shape (prompts,): the largest k of each prompt."""
+        """Smaller number of answers of the two sides, (prompts,): the largest k of each prompt."""
         return np.minimum(self.base_n, self.run_n)
 
     @property
@@ -239,7 +239,7 @@ class PairedCounts:
 
     @cached_property
     def typical_answers(self) -> int:
-        """Largest k of nineteen of twenty prompts."""
+        """Largest k for which at least 95% of the prompts have k answers on both sides."""
         return int(np.sort(self.shared_answers)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "PairedCounts":
@@ -315,6 +315,6 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
 
 
 def _in_order(key: str) -> tuple[bool, int, str, str]:
-    """Numbers first, also those that are text, by their size."""
+    """Sort key of prompt ids: whole numbers by size, also as text, before other text."""
     digits = key.lstrip("0") if key.isdecimal() else ""
     return not key.isdecimal(), len(digits), digits, key

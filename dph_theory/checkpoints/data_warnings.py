@@ -81,11 +81,11 @@ def _codes(row: PromptRow) -> list[int]:
 
 
 def independent(codes: np.ndarray) -> int:
-    """Number of independent answers per prompt, if some repeat others at a fixed distance.
+    """Number of independent answers per prompt if some repeat others at a fixed distance, else all of them.
 
-    At some distance neighbours must differ less often than at any distance in random orders, and less than
-    half as often as by chance. There two places are one if they differ on hardly any prompt, though each
-    often differs from its prompt's commonest answer.
+    `codes` (prompts, answers) are those of `answer_codes`. At some distance neighbours must differ less often
+    than at any distance in random orders, and less than half as often as by chance. There two places are one
+    if they differ on hardly any prompt, though each often differs from its prompt's commonest answer.
     """
     n, rng = codes.shape[1], np.random.default_rng(0)
     if n > _MOST_PLACES:
@@ -111,7 +111,7 @@ def _differing(codes: np.ndarray) -> np.ndarray:
 
 
 def shared(verdicts: np.ndarray) -> float:
-    """Variance ratio of the pass rates of places to that of independent answers; 1 within chance."""
+    """Variance of pass rates over answer positions relative to independent answers; 1 if within chance."""
     rng = np.random.default_rng(0)
 
     def spread(rows: np.ndarray) -> float:

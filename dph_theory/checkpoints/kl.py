@@ -60,7 +60,7 @@ def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
 
 
 def _least_terms(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
-    """V log(V/A1) and (1-V) log((1-V)/A0) of each prompt."""
+    """Bias-corrected terms V log(V/A1) and (1-V) log((1-V)/A0) of the Bernoulli KL, each (prompts,), nats."""
     terms = []
     for c1, c0 in ((pairs.run_c, pairs.base_c), (pairs.run_n - pairs.run_c, pairs.base_n - pairs.base_c)):
         share = c1 / pairs.run_n

@@ -49,7 +49,7 @@ class ReadingOptions:
 
 
 def _value(cell: Any) -> Any:
-    """A cell as a number if it is one or a word for one, a fraction as (c, n); else unchanged."""
+    """Cell as a number, a fraction "3/8" as (c, n), or a word for correct or incorrect as a number."""
     if not isinstance(cell, str):
         return snapped(float(cell)) if is_number(cell) else None if isinstance(cell, float) else cell
     if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
@@ -60,7 +60,7 @@ def _value(cell: Any) -> Any:
 
 
 def _rank(name: str, cells: Sequence[Any]) -> int | None:
-    """Rank of a column as one of rewards: 0 by its name, 1 as a reward, 2 by its values, 3 hardly."""
+    """Rank of a column as rewards: 0 by its name, 1 named reward, 2 by values, 3 hardly; else None."""
     entries = [x for cell in cells for x in (cell if isinstance(cell, list) else [cell])]
     values = [value for entry in entries if (value := _value(entry)) is not None]
     numbers = [x for x in values if isinstance(x, float)]
@@ -76,7 +76,7 @@ def _rank(name: str, cells: Sequence[Any]) -> int | None:
 
 
 def _says(kinds: str, name: str) -> bool:
-    """True if the name of a column is of one of these kinds, with | between."""
+    """True if a column's name matches one of the kinds in NAMES, given as "rate|correct"."""
     return any(NAMES[kind].search(name.lower()) for kind in kinds.split("|"))
 
 
@@ -169,10 +169,10 @@ def prompt_counts(
 
 
 def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options: ReadingOptions) -> bool:
-    """True if numbers from 0 to 1 are shares of several answers, by an option, by name, or by the columns.
+    """True if a column's numbers in [0, 1] are shares of several correct answers, not single rewards.
 
-    Values between 0 and 1 are, if each prompt appears once, in a column of correctness, and in one of rewards
-    if they are shares of the number of answers in another column.
+    An option or the name decides; else values between 0 and 1, if each prompt appears once, in a column of
+    correctness, or of rewards if they are shares of the number of answers in another column.
     """
     if options.n is not None or _says("rate", column):
         return True
@@ -185,7 +185,7 @@ def _is_share(shape: RecordFormat, column: str, lines: Sequence[_Line], options:
 
 
 def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
-    """Rewards of a row's answers: a number or None for each, or (c, n) of several."""
+    """Rewards of the answers in one row: a number or None for each, or (c, n) for several together."""
     cell = row.cells.get(column)
     if isinstance(cell, list) and tokens and all(map(is_number, cell)):
         cell = sum(cell)
@@ -243,7 +243,7 @@ def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omi
 
 
 def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, Any]]:
-    """One row per prompt; of one text with several truths each is a prompt."""
+    """Rows of counts, one per prompt; equal texts with different true answers are different prompts."""
     truths: dict[str, set[str]] = defaultdict(set)
     by_prompt: dict[str, list[_Judged]] = defaultdict(list)
     for part in judged:
@@ -267,9 +267,7 @@ def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, An
 def _least_correct(
     column: str, values: Iterable[float], requested: float | None, questions: Questions, notes: list[str]
 ) -> float:
-    """Least reward of a correct answer; by default 1, if rewards have at most two values with maximum 1,
-    or a single one of at most 0.
-    """
+    """Smallest reward that counts as correct: `requested`, or 1 if the values are those of 0/1 rewards."""
     frequency = Counter(values)
     distinct = sorted(frequency)
     listing = ", ".join(f"{value:.6g} ({frequency[value]})" for value in distinct[:_LISTED])

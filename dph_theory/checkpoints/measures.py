@@ -41,7 +41,7 @@ GROUPS = "groups of {} all correct or all incorrect"
 
 
 def _sides(pairs: PairedCounts, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """n and c of both sides, of the prompts with k answers."""
+    """(n, c) of the base and of the run, each (prompts,), for the prompts with at least k answers."""
     pairs = pairs.chosen(pairs.shared_answers >= k)
     return (pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c)
 
@@ -108,9 +108,9 @@ class Measure(Readable):
 
 
 def measures(matched: MatchedRows, k: int, group_size: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """Measure uniform groups, Pass^k, styles, and Pass@1 and Pass@k by category.
+    """Measure uniform groups, Pass^k, styles, and Pass@1 and Pass@k by category; one Measure each.
 
-    Groups have `group_size` answers, or as many as there are; Pass^k is of the prompts with k answers.
+    `group_size` is reduced to the number of answers; Pass^k is over the prompts with k answers.
     """
     rows = []
     if (size := min(group_size, matched.counts.typical_answers)) > 1:
@@ -125,7 +125,7 @@ def measures(matched: MatchedRows, k: int, group_size: int, rng: np.random.Gener
 
 
 def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> tuple[Measure, ...]:
-    """Measure maj@k and Pass@k at one k; empty without answers.
+    """Measure maj@k and Pass@k at one k; empty if texts are missing.
 
     k is half of what prompts can show, so that a vote is a mean over draws; at most 64 of 2048 answers.
     """
@@ -148,9 +148,9 @@ def _measure(
 
 
 def _styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | None:
-    """Mean unbiased number of different styles in k answers that have one; None without styles.
+    """Mean unbiased number of distinct styles in k styled answers, base and run; None without styles.
 
-    k is the least number of such answers, of the prompts with at least two on both sides.
+    k is the smallest number of such answers over the prompts with at least two on both sides.
     """
     counts = [[np.array([*(row.styles or {}).values()], int) for row in side] for side in (base, run)]
     both = [pair for pair in zip(*counts, strict=True) if min(side.sum() for side in pair) > 1]
@@ -168,7 +168,7 @@ def _styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | No
 
 
 def _by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[Measure]:
-    """Pass@1 and Pass@k in each category; the intervals of all changes hold at once (Bonferroni)."""
+    """Pass@1 and Pass@k in each category; intervals of the changes are simultaneous (Bonferroni)."""
     names = [row.category for row in matched.base]
     if not any(names):
         return []

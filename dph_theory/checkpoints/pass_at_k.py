@@ -53,19 +53,19 @@ class PassCurves(Readable):
 
 
 def curves(n: np.ndarray, c: np.ndarray, ks: Sequence[int]) -> np.ndarray:
-    """Pass@k of each prompt, shape (prompts, K), at k up to n; equal counts are computed once."""
+    """Unbiased Pass@k of each prompt, (prompts, len(ks)), from c correct of n answers, both (prompts,)."""
     key, place = np.unique(np.stack([n, c]), axis=1, return_inverse=True)
     values: np.ndarray = pass_at_k(key[0][:, None], key[1][:, None], np.asarray(ks))
     return values[place]
 
 
 def guess_at(k: int, possible_answers: int) -> float:
-    """Pass@k of a uniform guess at so many possible answers of which one is correct, 1 - (1 - 1/m)^k."""
+    """Pass@k of uniform guesses at m possible answers, one of which is correct: 1 - (1 - 1/m)^k."""
     return 1 - (1 - 1 / possible_answers) ** k
 
 
 def gaps(pairs: PairedCounts, ks: Sequence[int]) -> np.ndarray:
-    """Difference run - base of each prompt's Pass@k, shape (prompts, K)."""
+    """Difference run - base of each prompt's unbiased Pass@k, shape (prompts, len(ks))."""
     return curves(pairs.run_n, pairs.run_c, ks) - curves(pairs.base_n, pairs.base_c, ks)
 
 
@@ -161,7 +161,7 @@ class ChangeParts(Readable):
 
 
 def change_parts(pairs: PairedCounts, ks: Sequence[int], rng: np.random.Generator) -> tuple[ChangeParts, ...]:
-    """Split the change at each k, over the prompts that have answers for all of them."""
+    """Split the change of Pass@k at each k of `ks`, over the prompts with at least max(ks) answers."""
     pairs = pairs.chosen(pairs.shared_answers >= max(ks))
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     base, run = (curves(n, c, ks).T for n, c in sides)

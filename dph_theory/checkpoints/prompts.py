@@ -80,7 +80,7 @@ class ChangedPrompt:
 
 
 def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the prompts whose rate fell, and of those whose rate rose, clearest first.
+    """Indices of the prompts whose rate fell, and of those whose rate rose, clearest first.
 
     Fisher's exact test of each, doubled for both tails; Benjamini and Hochberg expect 5% false names.
     """
@@ -116,19 +116,19 @@ class LogOddsShift(Readable):
 
     @property
     def changed(self) -> bool:
-        """True if "no change" is rejected."""
+        """True if a shift of zero is rejected at 95% confidence."""
         return self.p_no_change < 1 - LEVEL
 
     @property
     def beta(self) -> Estimate | None:
-        """Beta of the reverse-KL optimum with this shift; None unless one rise fits all prompts."""
+        """KL coefficient whose reverse-KL optimum has this shift; None unless one rise fits all prompts."""
         if not self.identified or self.pooled.low <= 0 or self.p_one_shift < 1 - LEVEL:
             return None
         return Estimate(1 / self.pooled.value, 1 / self.pooled.high, 1 / self.pooled.low)
 
 
 def log_odds_shift(pairs: PairedCounts) -> LogOddsShift:
-    """Estimate the shift of the log odds; unknown where no prompt has both correct and incorrect answers."""
+    """Estimate the shift of the log odds of success; infinite interval if no prompt is informative."""
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):
@@ -183,7 +183,7 @@ def _shift_p_values(pairs: PairedCounts, shift: float) -> tuple[float, float]:
 
 
 def _given_totals(pairs: PairedCounts, shift: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield, by equal n and total, the places of prompts, the run's possible counts, and their chances."""
+    """Yield per (base n, run n, total correct): prompts' indices, the run's possible c, probabilities."""
     columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
     margins, place = np.unique(columns, axis=1, return_inverse=True)
     for i, (n0, n1, both) in enumerate(margins.T):

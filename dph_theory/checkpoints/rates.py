@@ -22,7 +22,7 @@ _NEAR_END = np.logspace(-9, -4.3, 10)
 
 
 def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rates from 0 to 1 that resolve counts of at most n, and each one's weight under Jeffreys's prior."""
+    """Grid of pass rates in [0, 1] fine enough for n answers, and Jeffreys prior weights; both (grid,)."""
     size = int(np.clip(_PER_DEVIATION * np.pi * np.sqrt(n), _FEWEST, _MOST))
     inner = np.sin(np.linspace(0, np.pi / 2, size)) ** 2
     rates = np.unique(np.concatenate([inner, _NEAR_END, 1 - _NEAR_END]))
@@ -32,7 +32,7 @@ def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Probability of c of n at each rate, shape (counts, rates)."""
+    """Binomial probability of c of n correct at each rate, shape (counts, rates)."""
     # The logarithm of the least number is finite, so that none correct of none possible has chance one.
     right, wrong = (np.log(np.maximum(x, np.finfo(float).tiny)) for x in (rates, 1 - rates))
     log = c[:, None] * right + (n - c)[:, None] * wrong
@@ -48,7 +48,7 @@ class RateSpread:
     weights: np.ndarray
 
     def solved_in(self, n: np.ndarray, c: np.ndarray, k: np.ndarray) -> np.ndarray:
-        """Chance that k further answers to a prompt contain a correct one, given c of n; (prompts,)."""
+        """Probability that k more answers contain a correct one, given c of n correct; (prompts,)."""
         key, place = np.unique(np.stack([n, c, k]), axis=1, return_inverse=True)
         posterior = normalised(likelihood(key[0], key[1], self.rates) * self.weights)
         missed = np.exp(xlog1py(key[2][:, None].astype(float), -self.rates))
@@ -56,7 +56,7 @@ class RateSpread:
 
 
 def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
-    """Fit the spread to c correct of n answers, both (prompts,), on a grid fine enough for `most` answers."""
+    """Fit the distribution of pass rates to c of n, both (prompts,), on a grid for up to `most` answers."""
     rates, weights = rate_grid(max(most, int(n.max())))
     key, prompts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
     chances = likelihood(key[0], key[1], rates)

@@ -108,7 +108,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _log_files(folder: Path) -> list[tuple[int, Path]]:
-    """Logs of a folder by step (verl writes 10.jsonl, TRL completions_00010.parquet), or its only log."""
+    """(step, path) of a folder's logs, numbered as by verl or TRL, or its only log as step 0."""
     numbered = [(re.sub(r"\D", "", path.stem), path) for path in folder.iterdir() if path.suffix in _LOGS]
     if files := sorted((int(digits), path) for digits, path in numbered if digits):
         return files
@@ -119,7 +119,7 @@ def _log_files(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _shards(folder: Path) -> list[Path]:
-    """Logs of one name in folders of a folder, each with a part of the answers."""
+    """Log files of the same name in the folder's subfolders, each with some of the answers; else []."""
     files = [file for file in sorted(folder.glob("*/*")) if file.suffix in _LOGS]
     alone = not any(file.suffix in _LOGS for file in folder.iterdir())
     return files if alone and len({file.name for file in files}) == 1 else []
@@ -137,7 +137,7 @@ class _ReadFile(NamedTuple):
 
 
 def _read(path: Path, which: str | None) -> _ReadFile:
-    """Read a file, or of a folder an evaluation, the log of the last step, or the answers of all seeds."""
+    """Read a file, or a folder: its evaluation, the log of its last step, or the answers of all seeds."""
     if not path.is_dir():
         return _read_file(path, which)
     if (path / _EVALUATION).is_file():
@@ -188,7 +188,7 @@ def _read_file(file: Path, which: str | None) -> _ReadFile:
 
 
 def _take_rows(path: Path, numbered: Sequence[tuple[int, Any]], take: Callable[[int, Any], None]) -> None:
-    """Take every row; ValueError with the lines of the first that cannot be."""
+    """Call take(line, row) for every row; a ValueError lists the lines of the first rows that fail."""
     wrong: list[str] = []
     for number, value in numbered:
         try:
@@ -203,7 +203,7 @@ def _take_rows(path: Path, numbered: Sequence[tuple[int, Any]], take: Callable[[
 
 
 def _plain_row(row: Any, texts: bool) -> Any:
-    """A table's row: numbers and lists that stand as text, whole numbers that a gap made floats."""
+    """Table row with numbers and lists parsed from text, and integers restored that a gap made floats."""
 
     def cell(name: str, entry: Any) -> Any:
         if isinstance(entry, str) and name not in _AS_TEXT:
@@ -217,7 +217,7 @@ def _plain_row(row: Any, texts: bool) -> Any:
 
 
 def _inspect(path: Path) -> Any:
-    """The samples of an .eval file of Inspect, an archive: their summaries, or themselves."""
+    """Samples (or their summaries) from an Inspect .eval archive, as a list of objects."""
     # Compressed by Zstandard, which zipfile reads from Python 3.14 on; before, Inspect's own reader does.
     try:
         with zipfile.ZipFile(path) as archive:
@@ -239,7 +239,7 @@ def _inspect(path: Path) -> Any:
 
 
 def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], tuple[str | None, str | None]]:
-    """A row for each prompt of a set, with log ratios and styles of correct answers; the models' hashes."""
+    """Numbered rows for the prompts of an evaluation's set, and the hashes of its two models."""
     results = read_record(path, "full_scale.evaluation", "dph evaluate")["results"]
     sets = results["sets"]
     which = next(iter(sets)) if which is None and len(sets) == 1 else which
@@ -257,7 +257,7 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
 
 
 def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
-    """The rows by prompt, with notes on them; ValueError where there are none."""
+    """Counts by prompt with notes, from a read file; ValueError if no rows remain."""
     numbered, notes, columns = file.rows, file.notes, ""
     first: Any = next((value for _, value in numbered if isinstance(value, Mapping)), {"n": 0, "c": 0})
     # Rows of counts may hold the prompt and more beside.
@@ -287,7 +287,7 @@ def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
 
 
 def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
-    """The counts of rows of answers, by which columns they are, notes."""
+    """Counts of rows that are answers, the columns they were read from, and notes."""
     values: list[tuple[int, Any]] = []
 
     def take(number: int, value: Any) -> None:
@@ -321,7 +321,7 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
 def _prompt_column(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], declared: bool
 ) -> tuple[str | None, list[str]]:
-    """First of these columns that all rows have, and columns that repeat and may name the prompt too."""
+    """First of `columns` that all rows have, and repeated columns that may name the prompt as well."""
     present = [name for name in columns if all(within(row, name) is not None for row in rows)]
     repeated = repeated_columns(rows, scalars=not present) if declared else []
     if present or repeated:
@@ -338,7 +338,7 @@ def _listed(names: Sequence[str]) -> str:
 def _row_number(
     rows: Sequence[tuple[int, Any]], logged: Sequence[tuple[int, LoggedRow]], name: str, other: str
 ) -> str:
-    """Why a column numbers rows, or the answers to each prompt, and names no prompts; empty if it may."""
+    """Reason why a column numbers rows or answers and cannot name prompts; empty if it can."""
     if any(is_worded(within(row, name)) for _, row in rows):
         return ""
     names = {row.prompt for _, row in logged}

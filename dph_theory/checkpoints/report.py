@@ -42,7 +42,7 @@ def _head(comparison: "Comparison") -> str:
 
 
 def p_value_text(p_value: float) -> str:
-    """Format a p-value."""
+    """p-value as text, such as: p = 0.012, or p < 1e-10."""
     return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
 
 
@@ -112,7 +112,7 @@ def _uniform_groups(measures: Sequence[Measure]) -> Iterator[str]:
 
 
 def _shift(comparison: "Comparison") -> str:
-    """The beta of a reverse KL with this shift of the log odds, or why there is none."""
+    """Sentence on the beta of a reverse KL with this shift of the log odds, or why there is none."""
     shift = comparison.gain
     if comparison.single:
         return "One answer a prompt gives only means: no shift of the log odds is identified."
@@ -197,7 +197,7 @@ def tables(comparison: "Comparison") -> list[Table]:
 
 
 def requested(comparison: "Comparison", everything: bool = False) -> list[Table]:
-    """Tabulate the measures that were asked for, or all of them."""
+    """Table of the further measures that options asked for, or of all; [] if there are none."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
     measures = (*comparison.measures, *comparison.consensus)
     shown = (m for m in measures if everything or m.on_request)

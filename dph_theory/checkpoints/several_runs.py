@@ -84,7 +84,7 @@ class RunComparison(Shown):
             yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 
     def _where(self, i: int, sign: int) -> str:
-        """Names of the runs whose change has this sign, with the first and the number of steps."""
+        """Names of the runs with a significant change of this sign at the i-th k, with their steps."""
         of_run: dict[str, list[RunChange]] = {}
         for run in self.runs:
             of_run.setdefault(run.run, []).append(run)

@@ -61,11 +61,11 @@ class RecordFormat:
     tokens: bool = False
 
     def fits(self, row: Any) -> bool:
-        """True if a row has the columns."""
+        """True if a row is an object with all the columns by which the format is known."""
         return isinstance(row, Mapping) and all(column in row for column in self.known_by)
 
     def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
-        """Read a row whose prompt one column names; its reward may be in the requested one."""
+        """Read a row: prompt from column `prompt`, rewards from the format's or the requested column."""
         cells = dict(flattened(row)) if self.name else _folded(dict(flattened(row)))
         if self.listed:
             form = row.get(self.variant, "none")
@@ -99,14 +99,14 @@ NAMES = {kind: re.compile("|".join(patterns)) for kind, patterns in _DATA["names
 
 
 def shape_of(rows: Sequence[Any]) -> RecordFormat:
-    """Return the format of rows, by the first of them."""
+    """Return the format whose columns one of the first rows has; otherwise the last, most general one."""
     plain = (shape for shape in SHAPES if shape.known_by and not shape.rows)
     first = rows[:_FIRST_ROWS]
     return next((shape for shape in plain if any(map(shape.fits, first))), SHAPES[-1])
 
 
 def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
-    """Return the format of a JSON document's rows, if the document shows it, and the rows."""
+    """Return the format of a JSON document's rows (None if the document does not show it) and the rows."""
     if isinstance(value, Mapping) and isinstance(value.get("columns"), list) and "data" in value:
         return None, [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
     for shape in SHAPES if isinstance(value, Mapping) else ():
@@ -129,7 +129,7 @@ def _is_graded(value: Any) -> bool:
 
 
 def _entries(value: Any, path: Sequence[str], key: Any = None) -> Iterator[Any]:
-    """Values at a path with stars; an object's entry gets its name as "key"."""
+    """Yield the values at a path whose "*" stands for every entry; an object's name becomes its "key"."""
     if not path:
         yield {"key": key, **value} if key is not None and isinstance(value, Mapping) else value
     elif isinstance(value, list) and path[0].isdigit():
@@ -153,7 +153,7 @@ def split_lists(row: Mapping[str, Any], prompts: Sequence[str]) -> list[Mapping[
 
 
 def as_name(cell: Any) -> str:
-    """Return a cell as the name of a prompt: lists and objects in one fixed spelling."""
+    """Return a cell as the name of a prompt: text unchanged, lists and objects as canonical JSON."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False, sort_keys=True)
 
 
@@ -188,7 +188,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _paths(value: Any, before: str = "", depth: int = 4) -> Iterator[str]:
-    """Paths to the cells of a row, within objects, and to the first entries of lists."""
+    """Yield dotted paths to the cells of a row, through objects and first entries of lists, `depth` deep."""
     value = {"0": value[0]} if isinstance(value, list) and value else value
     for name, cell in value.items() if depth and isinstance(value, Mapping) else ():
         yield f"{before}{name}"
@@ -201,7 +201,7 @@ def is_conversation(cell: Any) -> bool:
 
 
 def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a row by their paths, with dots between."""
+    """Yield (dotted path, value) for each cell of a row, through nested objects."""
     for name, cell in row.items():
         if isinstance(cell, Mapping) and cell:
             yield from flattened(cell, f"{before}{name}.")
@@ -214,7 +214,7 @@ class Answers(list[Any]):
 
 
 def _folded(cells: dict[str, Any]) -> dict[str, Any]:
-    """Fold columns numbered from 0 or 1 on into a list under the shared part of their names."""
+    """Cells with columns numbered from 0 or 1 (a_0, a_1) joined into one list under the shared name."""
     numbered: dict[str, dict[int, str]] = {}
     for name in cells:
         if parts := _NUMBERED.fullmatch(name):
@@ -230,7 +230,7 @@ def _folded(cells: dict[str, Any]) -> dict[str, Any]:
 def _matching(
     cells: Mapping[str, Any], row: Mapping[str, Any], columns: Sequence[str], plain: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Cells of columns by the text at the star; by `plain` for columns without one."""
+    """Yield (text at the star, cell) of matching columns; columns without a star get `plain` as text."""
     for column in columns:
         if "*" not in column:
             if (cell := cells.get(column, within(row, column))) is not None:
@@ -263,7 +263,7 @@ def within(row: Any, path: str) -> Any:
 
 
 def plain(text: str) -> Any:
-    """Return the number, the truth value or the list that stands as text, or the text."""
+    """Parse text as JSON (number, truth value, list); return it unchanged if it is no JSON or a string."""
     with suppress(ValueError):
         value = parsed_json(text)
         return text if isinstance(value, str) else value

@@ -61,11 +61,11 @@ class Record:
     seconds: float = field(default=0.0, compare=False)
 
     def named(self, name: str) -> list[str]:
-        """The theorems of this name in full: one, unless several files have one."""
+        """Full names of the theorems with this short name: one, unless several files have one."""
         return [full for full in self.theorems if full.rpartition(".")[2] == name]
 
     def closed_form(self, theorem: str) -> list[str]:
-        """A theorem's print, and that of all definitions that it or an example's statement reaches."""
+        """Texts of a theorem and of all definitions that it, or an example's statement, depends on."""
         closed, pending = dict[str, str](), [theorem, *OF_EXAMPLES]
         while pending:
             full = pending.pop()
@@ -76,12 +76,12 @@ class Record:
         return [f"{full} : {text}" for full, text in sorted(closed.items())]
 
     def not_allowed(self, names: Iterable[str], *, computing: bool) -> list[str]:
-        """The axioms below theorems or examples on which these may not rest."""
+        """Axioms below the named theorems or examples that are not allowed; `computing` allows primitives."""
         allowed = REALS | PRIMITIVES if computing else REALS
         return sorted({axiom for name in names for axiom in self.axioms[name]} - allowed)
 
     def summary(self) -> str:
-        """The record in words: how many files, and what theorems and examples rest on."""
+        """Lines: how many files are compiled, and the axioms that theorems and examples rest on."""
         changed = [name for name, hash in sources.hashes().items() if self.files.get(name) != hash]
         # One of the files is not a proof, but what reads examples.
         computed = sum(bool(self.not_allowed([name], computing=False)) for name in self.theorems)
@@ -101,7 +101,7 @@ class Record:
         return self.not_allowed(self.axioms, computing=False)
 
     def write(self) -> None:
-        """Write it as the record; axioms once for all that rest on the same."""
+        """Write the record file; axioms are stored once for all names that rest on the same."""
         below: dict[tuple[str, ...], list[str]] = {}
         for name, axioms in self.axioms.items():
             below.setdefault(axioms, []).append(name)

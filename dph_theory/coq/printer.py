@@ -36,7 +36,7 @@ def compiled(theorems: Iterable[str], counterexamples: Iterable[str] = ()) -> Re
 
 
 def printed(folder: Path, theorems: Iterable[str], counterexamples: Iterable[str] = ()) -> Record:
-    """The record of a folder of compiled files."""
+    """Record of a folder of compiled files, for theorems and counterexamples by short name."""
     proved, refuted = (_declared(folder, names) for names in (theorems, counterexamples))
     theorem_prints, definition_prints = _prints(folder, [*proved, *refuted])
     closed = " ".join(text.closed for text in (theorem_prints | definition_prints).values())
@@ -55,14 +55,14 @@ def printed(folder: Path, theorems: Iterable[str], counterexamples: Iterable[str
 
 
 def _ask(folder: Path, preamble: str, commands: Iterable[str]) -> list[str]:
-    """Output of Coq for each command."""
+    """Outputs of Coq, one per command, after the text `preamble`."""
     redirected = [f'Redirect "{number}" {command}.' for number, command in enumerate(commands)]
     _run(folder, preamble + "\n".join(redirected), *(["-noinit"] if preamble.startswith(BARE) else []))
     return [(folder / f"{number}.out").read_text(encoding="utf-8") for number in range(len(redirected))]
 
 
 def _run(folder: Path, text: str, *options: str) -> str:
-    """Output of Coq for a file where all files of a folder are loaded, and none is imported."""
+    """Output of Coq on a text, with all files of the folder loaded but not imported."""
     modules = " ".join(f"Kernel.{stem}" for stem in _stems(folder))
     (folder / "Asked.v").write_text(f"Require {modules}.\n{text}", encoding="utf-8")
     return run_coq(folder, *options, "Asked.v")
@@ -73,13 +73,13 @@ def _stems(folder: Path) -> list[str]:
 
 
 def _declared(folder: Path, names: Iterable[str]) -> list[str]:
-    """All constants of the files that have one of these names, in full."""
+    """Full names of the constants of our files whose short name is among `names`."""
     located = "\n".join(_ask(folder, BARE, [f"Locate Term {name}" for name in {*names}]))
     return sorted({full for full, _ in _OBJECT.findall(located) if full.startswith("Kernel.")})
 
 
 def _in_full(folder: Path, printed_names: Iterable[str]) -> dict[str, str]:
-    """Meaning of the names that Coq printed."""
+    """Full name of each name that Coq printed."""
     names = sorted({*printed_names})
     located = _ask(folder, BARE, [f"Locate Term {name}" for name in names])
     full_names = [next(full for full, longer in _OBJECT.findall(text) if not longer) for text in located]
@@ -87,7 +87,7 @@ def _in_full(folder: Path, printed_names: Iterable[str]) -> dict[str, str]:
 
 
 def _prints(folder: Path, theorems: Sequence[str]) -> tuple[dict[str, Printed], dict[str, Printed]]:
-    """The theorems, and the definitions of ours that they reach, as Coq names them."""
+    """Printed theorems, and printed definitions of ours that they depend on, by full name."""
     commands, closed = dict[str, str](), dict[str, str]()
     pending = {name: f"Print Term {name}" for name in OF_EXAMPLES[:2]}
     pending |= {name: f"Check @{name}" for name in (*OF_EXAMPLES[2:], *theorems)}
@@ -103,13 +103,13 @@ def _prints(folder: Path, theorems: Sequence[str]) -> tuple[dict[str, Printed], 
 
 
 def _statement(text: str) -> str:
-    """The type or the body of a constant that is printed, without its name and the notes on its arguments."""
+    """Type or body of a printed constant, without its name and the notes on its arguments."""
     _, sign, statement = re.split(r"\s+([:=])\s+", text.partition("\n\nArguments")[0], maxsplit=1)
     return dedent(f"       {statement}" if sign == ":" else statement).strip()
 
 
 def _examples(folder: Path) -> dict[str, KernelExample]:
-    """Every example, by its name in full: what its proof applies, and its numbers."""
+    """Examples by full name: the theorem that each one's proof applies, and its numbers."""
     names = " ".join(_ask(folder, BARE, [f"Search {name}" for name in OF_EXAMPLES[:2]])).split()
     evaluated = "".join(f"Ltac2 Eval example '@{name}.\n" for name in sorted(names))
     output = _run(folder, sources.APPLIED.read_text(encoding="utf-8") + evaluated)
@@ -124,7 +124,7 @@ def _examples(folder: Path) -> dict[str, KernelExample]:
 
 
 def _axioms(folder: Path, groups: Sequence[tuple[list[str], Collection[str]]]) -> dict[str, tuple[str, ...]]:
-    """The axioms below each name: those below its group, where all are allowed, or else below its part."""
+    """Axioms below each name, by group of names and axioms allowed there; names are split if others occur."""
     groups = [group for group in groups if group[0]]
     if not groups:
         return {}

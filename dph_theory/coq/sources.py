@@ -12,12 +12,12 @@ _REQUIRED = re.compile(r"From Kernel Require Import ([\w\s]+)\.")
 
 
 def required(path: Path) -> list[str]:
-    """The files, by name, that a file requires."""
+    """Names of the Coq files that a file requires."""
     return " ".join(_REQUIRED.findall(path.read_text(encoding="utf-8"))).split()
 
 
 def paths(needed: Iterable[str] = ()) -> list[Path]:
-    """The files, each after those that it requires; of those that are needed, by name, if any are named."""
+    """Paths of the Coq files, each after those it requires; of `needed` files only, if any are named."""
     files = {path.stem: path for path in sorted(FOLDER.glob("*.v"))}
     ordered: list[Path] = []
 
@@ -33,5 +33,5 @@ def paths(needed: Iterable[str] = ()) -> list[Path]:
 
 
 def hashes() -> dict[str, str]:
-    """The SHA-256 of each file, by its name."""
+    """SHA-256 of each Coq file, by file name."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*paths(), APPLIED)}

@@ -61,7 +61,7 @@ Update: TypeAlias = Callable[[Tensor, int], Draws]  # Maps the log-probabilities
 
 
 def decision_update(coefficients: Callable[[Tensor], Tensor]) -> Update:
-    """Update of single decisions with gradient factors c(p), all of shape (answers,)."""
+    """Update of single decisions whose answers' scores have factors c(p), from p (answers,) to (answers,)."""
 
     def draws(log_probs: Tensor, step: int) -> Draws:
         p = log_probs.exp()
@@ -176,7 +176,7 @@ def spread_along(
 def _at_passing(
     measure: Measure, until: Measure, run: "DifferentiableTraining", before: State, after: State
 ) -> Measure:
-    """Subtract from the measure its gain along the path, because a seed that is ahead stops earlier."""
+    """Measure corrected for stopping when `until` passes its level: its gain per `until` is subtracted."""
     begun, ended = run.log_probs(before[0]), run.log_probs(after[0])
     slope = float((measure(ended) - measure(begun)) / (until(ended) - until(begun)))
     return lambda log_p: measure(log_p) - slope * until(log_p)
@@ -206,22 +206,22 @@ class DifferentiableTraining:
         self.variances: dict[int, Tensor] = {}
 
     def start(self) -> State:
-        """Initial parameters, and Adam's moments."""
+        """Initial state: the flat parameter vector, and for Adam two zero vectors of moments."""
         theta = torch.cat([part.reshape(-1) for part in self.named.values()])
         return (theta, torch.zeros_like(theta), torch.zeros_like(theta)) if self.adam else (theta,)
 
     def parameters(self, theta: Tensor) -> dict[str, Tensor]:
-        """Split the vector into the model's parameters by name."""
+        """Split a flat parameter vector into the model's parameters by name."""
         parts = zip(self.named.items(), torch.split(theta, self.sizes), strict=True)
         return {name: part.view(like.shape) for (name, like), part in parts}
 
     def log_probs(self, theta: Tensor) -> Tensor:
-        """Log-probabilities at these parameters."""
+        """Log-probabilities (entries,) of the model at the flat parameters `theta`."""
         values = {f"model.{name}": value for name, value in self.parameters(theta).items()}
         return functional_call(self.called, values, ())
 
     def gradient(self, theta: Tensor, at: int) -> Tensor:
-        """Expected gradient, differentiable once more."""
+        """Expected gradient (parameters,) of step `at`, itself differentiable."""
         log_p, backward = vjp(self.log_probs, theta)[:2]
         draws = self.update(log_p, at)
         return backward(_weights(log_p, draws, draws.p[..., None] * draws.c))[0]
@@ -245,12 +245,12 @@ class DifferentiableTraining:
             return tuple(part.detach() for part in after)
 
     def variance(self, theta: Tensor, at: int) -> Tensor:
-        """Variance of each parameter's gradient over the draws of a step."""
+        """Variance of the gradient of step `at` over the draws, (parameters,)."""
         slopes = jacrev(self.log_probs)(theta)
         return self._over_draws(self.update(self.log_probs(theta), at), slopes)
 
     def _over_draws(self, draws: Draws, slopes: Tensor) -> Tensor:
-        """Variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
+        """Variance of a step's gradient along directions, (...), from slopes of log-probs, (entries, ...)."""
         variance = torch.zeros_like(slopes[0])
         for row, (p, entries) in enumerate(zip(draws.p, draws.entries, strict=True)):
 
@@ -285,7 +285,7 @@ class DifferentiableTraining:
         return self._optimiser_step(state, gradient, square, at)
 
     def _optimiser_step(self, state: State, gradient: Tensor, square: Tensor, at: int) -> State:
-        """Take the optimiser's step by a gradient and a value that drives Adam's second moment."""
+        """State after the optimiser's step by a gradient; `square` drives Adam's second moment."""
         if not self.adam:
             return (state[0] + self.rate(at) * gradient,)
         theta, m, v = state
@@ -296,12 +296,12 @@ class DifferentiableTraining:
         return theta + self.rate(at) * (m / (1 - first ** (at + 1))) / size, m, v
 
     def step(self, state: State, at: int) -> State:
-        """Take one step of the expected gradient."""
+        """State after the step number `at` by the expected gradient."""
         with torch.no_grad():
             return tuple(part.detach() for part in self._noisy_step(state, torch.zeros_like(state[0]), at))
 
     def back(self, state: State, adjoint: State, at: int) -> tuple[State, Tensor, Tensor]:
-        """Step the adjoint back; returns it, the log-probabilities, and their slopes along the noise."""
+        """Adjoint before step `at`; the log-probabilities there, and their slopes along the noise."""
         still = torch.zeros_like(state[0])
         backward = vjp(lambda *parts: self._noisy_step(parts[:-1], parts[-1], at), *state, still)[1]
         *earlier, noise = backward(adjoint)
@@ -311,13 +311,13 @@ class DifferentiableTraining:
         return tuple(part.detach() for part in earlier), log_p.detach(), along.detach()
 
     def noise(self, draws: Draws, along: Tensor) -> float:
-        """Variance that a step's draws add, for log-probabilities with these slopes."""
+        """Variance of the measure that a step's draws add, from log-probability slopes `along` (entries,)."""
         with torch.no_grad():
             return float(self._over_draws(draws, along[:, None])[0])
 
 
 def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
-    """Factor of each entry's gradient, from token coefficients c that include answer probabilities."""
+    """Factor of each log-probability's gradient, (entries,), from token coefficients c of the draws."""
     return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 

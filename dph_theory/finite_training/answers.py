@@ -41,7 +41,7 @@ class AnswerTokens(NamedTuple):
 
 
 def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
-    """Enumerate all answers of the tree."""
+    """Enumerate all answers of up to `length` tokens out of `tokens`; `end`, if given, ends an answer."""
     answers = np.indices((tokens,) * length).reshape(length, -1).T
     ended = np.zeros(answers.shape, dtype=bool)
     if end is not None:

@@ -56,7 +56,10 @@ def natural_gradient(theta: Scalars, valid: Mask) -> Values:
 def integrate(
     field: Field, base: Values, valid: Values, time: Values, steps: int = RUNGE_KUTTA_STEPS
 ) -> Values:
-    """Integrate the logits from log a at time 0 to `time` by the classical Runge-Kutta method."""
+    """Logits (..., outcomes) at `time` (...) on the path of d theta/dt = field(theta, valid) from log base.
+
+    The classical Runge-Kutta method takes `steps` equal steps.
+    """
     theta, h = np.log(base), add_axes(time, 1) / steps
     for _ in range(steps):
         k1 = field(theta, valid)
@@ -90,7 +93,7 @@ def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
 
 
 def _balancing_shift(base: Values, gained: Values) -> Values:
-    """Solve sum_{Y0} log(1 + s0 a_y) = gained for s0 >= 0, shape (..., 1); the sum increases in s0."""
+    """Solve sum_{Y0} log(1 + s0 a_y) = gained for s0 >= 0; `gained` and result have shape (..., 1)."""
     top = base.max(axis=-1, keepdims=True)
     # The largest term is at most the sum: the start is above in z = log(1 + s0 top), where the sum is convex.
     relative, gained = base / top, gained[..., 0]
@@ -104,7 +107,7 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
 
 
 def uniform_on_likeliest(base: Scalars, valid: Mask) -> Values:
-    """Limit of the plain gradient: uniform on argmax_{Y1} a, for a base or its weights."""
+    """Limit of the plain gradient, uniform on argmax_{Y1} a, (..., outcomes); `base` may be weights."""
     base = finite("base", base)
     if (base < 0).any():
         raise argument_error("base", base, "weights of at least 0")

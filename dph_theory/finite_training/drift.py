@@ -165,7 +165,7 @@ def pass_rate_along(
 
 
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
-    """Nodes between two numbers and their weights, on a last axis."""
+    """Gauss nodes and weights, both (..., nodes), for integrals from `start` to `stop`, each (...)."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)
     unit = (np.arange(_PANELS)[:, None] + (points + 1) / 2).ravel() / _PANELS
     length = add_axes(stop - start, 1)
@@ -173,7 +173,7 @@ def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
 
 
 def _normalised(pass_rate: Values, group_size: int, answers: Values, baseline: str) -> Values:
-    """E[A^2 | v=1]/alpha_G (1 + e^z) for GRPO's advantage A."""
+    """E[A^2 | v=1]/alpha_G (1 + e^z), shape of `pass_rate`, for GRPO's advantage A with that baseline."""
     integers("group_size", group_size, at_least=2)
     uneven = np.asarray(answers) % group_size != 0
     if uneven.any():
@@ -218,7 +218,7 @@ def stationary_spread(
 
 
 def _stationary_kl(base_rate: Values, beta: Values) -> Values:
-    """KL(p_b || a), accurate also for large beta, where it is of order 1/beta^2 and mu rounds to A1."""
+    """KL(p_b || a) in nats, accurate also for large beta; shapes broadcast."""
     gain = np.minimum(1 / beta, 1.0)
     masses = np.stack([base_rate + 0 * gain, 1 - base_rate + 0 * gain], axis=-1)
     # log u of correct and of incorrect answers, both without a difference of near numbers.

@@ -20,7 +20,7 @@ MOST = 1e6  # Bound of times and betas: a flow has converged by then, and stiffn
 
 
 def at_time(beta: Schedule, time: float) -> float:
-    """Return beta at that time; ValueError if beta is negative or not a number."""
+    """Value at a time of beta, a number or a function of time; ValueError if negative or not a number."""
     try:
         value = beta(time) if callable(beta) else beta
     except TypeError as error:
@@ -29,7 +29,7 @@ def at_time(beta: Schedule, time: float) -> float:
 
 
 def rising_times(times: Scalars) -> np.ndarray:
-    """Return the times if they increase from 0 or later."""
+    """Times (times,) as floats; ValueError unless they start at 0 or later and do not fall."""
     moments = np.asarray(real("times", times, at_least=0, below=MOST), dtype=float)
     if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0).any():
         raise argument_error("times", times, "a sequence of times that rise, at least one")
@@ -99,7 +99,7 @@ def flow(
 
 
 def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
-    """Yield the logits at the times, by gradient steps on answers of a policy some steps older."""
+    """Yield logits at each time, by gradient steps of size `step` on answers that are some steps old."""
     depth = run.rollouts.stale + 1
     path, taken = deque([theta] * depth, maxlen=depth), 0
     for time in times:
@@ -149,7 +149,7 @@ class _TabularRun:
         return np.where(self.tokens.counted, log_tables[self.tokens.entries], 0.0)
 
     def slope(self, time: float, theta: np.ndarray, old: np.ndarray | None = None) -> np.ndarray:
-        """Expected update at logits `theta`, on answers sampled at logits `old`."""
+        """Expected update of the joined logits `theta`, on answers sampled at logits `old` (or theta)."""
         old = theta if old is None else old
         beta, log_policy, log_drawn = at_time(self.beta, time), self._log_policy(theta), self._log_policy(old)
         log_rewarded = log_drawn if self.form in ("sequence_kl", "future_kl") else log_policy

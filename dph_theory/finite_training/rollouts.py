@@ -52,11 +52,11 @@ class Rollouts:
         real("cap", self.cap, above=0), integers("stale", self.stale, at_least=0)
 
     def importance_weights(self, log_ratio: np.ndarray) -> np.ndarray:
-        """Factors of the tokens' gradients, (answers, tokens), from log policy over sampler."""
+        """Capped factors of tokens' gradients, (answers, tokens), from log policy/sampler of that shape."""
         return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _LARGEST)), self.cap)
 
     def answer_weights(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Check the weights; ValueError for another shape."""
+        """Weights of the answers as an array of that shape; ValueError for another shape."""
         weights = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
         if weights.shape != shape:
             raise argument_error("weights.shape", weights.shape, f"one weight per answer, {shape}")

@@ -30,7 +30,7 @@ EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit 
 
 
 def _deviation(centred: Tensor, axes: tuple[int, ...], correction: int) -> Tensor:
-    """Std over these axes, in units of the largest value, so that no square underflows."""
+    """Std over these axes (retained with length 1), computed in units of the largest value."""
     largest = centred.abs().amax(dim=axes, keepdim=True)
     unit = torch.where(largest > 0, largest, 1.0)
     return unit * (centred / unit).std(dim=axes, correction=correction, keepdim=True)
@@ -54,9 +54,10 @@ def _over(top: Tensor, below: Tensor) -> Tensor:
 def normalised(
     r: Tensor, *, divided_by: str = "none", baseline: str = "mean", epsilon: float = 0.0
 ) -> Tensor:
-    """(r - baseline)/(spread + epsilon), zero if the spread is zero.
+    """Advantages (r - baseline)/(spread + epsilon), (groups, size); zero if the spread is zero.
 
-    The baseline is the group's "mean", the "batch" mean, or "leave_one_out", the mean of the others.
+    The baseline is the group's "mean", the "batch" mean, or "leave_one_out", the mean of the others. The
+    spread is `divided_by`.
     """
     size = r.shape[-1]
     centred = r - (r.mean() if baseline == "batch" else r.mean(dim=-1, keepdim=True))
@@ -135,17 +136,17 @@ over_the_mean = partial(normalised, divided_by="mean")
 
 
 def whitened_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
-    """GRPO's advantages, normalised over the batch; epsilon is added to the group's std."""
+    """GRPO's advantages (groups, size), normalised again over the batch; epsilon adds to group stds."""
     return batch_normalised(sample_deviation(r, epsilon=epsilon))
 
 
 def leave_one_out_of_all(r: Tensor) -> Tensor:
-    """r minus the mean of the batch's other rewards."""
+    """Advantages (groups, size): each reward minus the mean of the batch's other rewards."""
     return leave_one_out(r.reshape(1, -1)).reshape(r.shape)
 
 
 def over_the_others(r: Tensor) -> Tensor:
-    """r minus the mean of the others, over the others' sample std; undivided if the others are equal."""
+    """Reward minus the others' mean, over the others' std (undivided if they agree); (groups, size)."""
     size = r.shape[-1]
     other_rewards = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
     agree = (other_rewards == other_rewards[..., :1]).all(dim=-1)
@@ -154,23 +155,23 @@ def over_the_others(r: Tensor) -> Tensor:
 
 
 def optimal_by_length(r: Tensor, longer: float = 2.0) -> Tensor:
-    """OPO: r minus the mean weighted by length, for correct answers `longer` times as long as the others."""
+    """OPO: r minus the length-weighted mean, (groups, size); correct answers are `longer` times as long."""
     lengths = 1 + (longer - 1) * r
     return r - (lengths * r).sum(dim=-1, keepdim=True) / lengths.sum(dim=-1, keepdim=True)
 
 
 def over_the_right_ones(r: Tensor) -> Tensor:
-    """GPG: (r - m) times the number of the batch's answers over the number of its correct ones."""
+    """GPG: (r - mean of the batch) times answers over correct answers in the batch; (groups, size)."""
     return mean_of_all(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
 
 
 def over_the_mean_unbiased(r: Tensor) -> Tensor:
-    """r/m - 1, or -1 in a group without a correct answer: the baseline does not depend on the answer."""
+    """r/m - 1 with m the group's mean, (groups, size); -1 if no answer is correct."""
     return _over(r, r.mean(dim=-1, keepdim=True)) - 1
 
 
 def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor:
-    """Give correct and incorrect answers values by the number of correct ones, in the rewards' precision."""
+    """Advantages (groups, size) from values(correct count) -> (for a correct, for an incorrect answer)."""
     advantages = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
     return advantages[:, 1:] + (advantages[:, :1] - advantages[:, 1:]) * r
 
@@ -180,13 +181,13 @@ def _pass_at(size: int, right: int, k: int) -> float:
 
 
 def pkpo(r: Tensor, k: int = 4) -> Tensor:
-    """G times PKPO's weights: k if correct, else k rho(G-1, c, k-1), where rho estimates pass@(k-1)."""
+    """G times PKPO's weights, (groups, size): k if correct, else k rho(G-1, c, k-1), rho as pass@(k-1)."""
     size = r.shape[-1]
     return _by_right(r, lambda right: (k, k * _pass_at(size - 1, right, k - 1)))
 
 
 def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
-    """PKPO's weights minus their mean over the other answers, estimated from the others alone."""
+    """PKPO's weights minus their mean over the other answers, estimated from these alone; (groups, size)."""
     rows, size = [], r.shape[-1]
     for group, own in zip(r, pkpo(r, k), strict=True):
         other_groups = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
@@ -195,16 +196,16 @@ def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
 
 
 def best_minus_second(r: Tensor) -> Tensor:
-    """Best reward minus the second best, for the best answer; zero for the others."""
+    """Best reward minus the second best, for the best answer; zero for others; (groups, size)."""
     top = r.topk(2, dim=-1).values
     first = torch.nn.functional.one_hot(r.argmax(dim=-1), r.shape[-1]).to(r.dtype)
     return first * (top[:, :1] - top[:, 1:])
 
 
 def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
-    """With R = pass@k of the group: (1-R)/s if correct, else (1 - R - C(w-1,k-1)/C(G-1,k-1))/s.
+    """Advantages (groups, size): (1-R)/s if correct, else (1 - R - C(w-1,k-1)/C(G-1,k-1))/s.
 
-    w is the number of incorrect answers, s = sqrt(R (1-R)).
+    R is pass@k of the group, w the number of incorrect answers, s = sqrt(R (1-R)).
     """
     size = r.shape[-1]
 
@@ -219,7 +220,7 @@ def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
 
 
 def rank_bonus(r: Tensor, bonus: float = 0.25) -> Tensor:
-    """GRPO of r (1 - bonus (G - rank)/G); an answer's position in the group is its rank, likeliest first."""
+    """GRPO's advantages of r (1 - bonus (G - rank)/G); position = rank 1 .. G, likeliest answer first."""
     size = r.shape[-1]
     rank = torch.arange(1, size + 1, dtype=r.dtype)
     return sample_deviation(r * (1 - bonus * (size - rank) / size))
@@ -238,7 +239,7 @@ class PublishedAdvantage:
     setting: str
 
     def settings(self, group_size: int) -> dict[str, Advantage]:
-        """The advantage at this group size by name of the setting; EPSILONS only as powers of ten."""
+        """Functions of the advantage at each setting of k or epsilon, by name, for that group size."""
         forms: dict[str, Advantage] = {self.name: self.advantage}
         form: Callable[..., Any] = self.advantage
         for k in range(2, group_size) if self.setting == "k" else ():

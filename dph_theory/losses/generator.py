@@ -77,7 +77,7 @@ def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
 
 
 def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
-    """log(pi/ref), 0 if both masses are 0."""
+    """log(pi/ref) from log-probabilities of any shape; 0 where both masses are 0."""
     return torch.where(log_pi == log_ref, 0.0, log_pi - log_ref)
 
 

@@ -140,14 +140,14 @@ class KLTerm(Setting):
 
     @property
     def loss(self) -> Callable[..., Any]:
-        """The term as a function of log-probabilities; needs torch."""
+        """The term as a function of batch log-probabilities to a scalar, by `kl_term`; needs torch."""
         from .penalty import kl_term
 
         return kl_term(self.place, self.estimator, inner=self.inner, outer=self.outer)
 
     @property
     def divergence(self) -> FDivergence | None:
-        """The divergence that the term minimises if no token is clamped; None if there is none."""
+        """Divergence that the term minimises if no token is clamped; None if it minimises none."""
         if self.declared is not None:
             return self.declared
         weighted = {"ratio", "held ratio", "clamped ratio", "ratio, held estimate"}
@@ -160,12 +160,12 @@ class KLTerm(Setting):
 
     @property
     def token(self) -> bool:
-        """Does the term penalise each token at the sampled prefixes, rather than the whole answer?"""
+        """True if the term penalises each token at sampled prefixes, not the whole answer."""
         return not self.place.startswith("reward")
 
     @property
     def released_below(self) -> float:
-        """The x below which a clamp removes a sampled token's gradient; -inf if no clamp does."""
+        """Log-ratio below which a clamp removes a sampled token's KL gradient; -inf if no clamp does."""
         if self.place not in ("loss", "held ratio", "clamped ratio", "clamped score"):
             return -np.inf
         edge = -np.inf if self.inner is None else -self.inner
@@ -180,7 +180,7 @@ class KLTerm(Setting):
 
     @property
     def released_above(self) -> float:
-        """The x above which a clamp of k2 removes a sampled token's gradient; inf if no clamp does.
+        """Log-ratio x above which a clamp of k2 removes a sampled token's gradient; inf if none does.
 
         A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes all
         mass.
@@ -206,7 +206,7 @@ class KLTerm(Setting):
 
     @property
     def unknown(self) -> str:
-        """The reason why the term has no known stationary policy; "" if it has one."""
+        """Reason why the term has no known stationary policy; empty if it has one."""
         return "" if self.divergence is not None else f"where it stops is not known ({self.stationary_kl})"
 
     @property

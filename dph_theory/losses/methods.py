@@ -35,7 +35,7 @@ class Exploration:
     dynamic_sampling: bool = False
 
     def advantages(self, rewards: Tensor) -> Tensor:
-        """Advantages of rewards (groups, size)."""
+        """Advantages (groups, size) of rewards (groups, size)."""
         return group_advantages(rewards, divided_by=self.divided_by, baseline=self.baseline)
 
     def trained_groups(self, rewards: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class Exploration:
         return informative_groups(rewards) | (not self.dynamic_sampling)
 
     def loss(self, log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        """Clipped surrogate of rollouts (rows, tokens) with their advantages (rows,)."""
+        """Clipped surrogate loss, a scalar, of rollouts (rows, tokens) with advantages (rows,)."""
         clipped = partial(ppo_clip_loss, level=self.level, reduction=self.reduction, dual_clip=self.dual_clip)
         return clipped(log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high)
 
@@ -59,7 +59,7 @@ class Penalty:
     def loss(
         self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, *, log_old: Tensor, reduction: str = "token_mean"
     ) -> Tensor:
-        """Estimate of the KL on the policy's samples, without the coefficient."""
+        """Estimate of the KL in nats, a scalar, on the policy's samples (rows, tokens); no coefficient."""
         old = log_old if self.estimator == "k3_corrected" else None
         return kl_penalty(self.estimator, log_pi, log_ref, mask, log_old=old, reduction=reduction)
 
@@ -76,7 +76,7 @@ class Rehearsal:
     reduction: str = "token_mean"
 
     def loss(self, log_ratio: Tensor, mask: Tensor) -> Tensor:
-        """Divergence on stored rows of log pi/ref (rows, tokens), without eta."""
+        """Divergence, a scalar, on stored rows of log pi/ref (rows, tokens), without eta."""
         return generator_loss(
             self.divergence, log_ratio, mask, level=self.level, reduction=self.reduction, gauge=self.gauge
         )
@@ -94,7 +94,7 @@ class Method:
     alpha: float | None = None  # Exponent of `alpha_dpg_rewards`, or None.
 
     def objective(self, group_size: int, coefficient: float | None = None) -> Objective:
-        """Objective on the explored prompts, at the penalty's coefficient or another one."""
+        """Objective on explored prompts for groups of that size, at the penalty's coefficient or another."""
         exploration, penalty = self.exploration, self.penalty
         undivided = CENTRED if exploration.baseline == "mean" else LEFT_OUT
         divided = {"std": DIVIDED._replace(scale="population_std"), "mean": BY_MEAN}
@@ -177,7 +177,7 @@ TARGETED = _by_name(
 
 
 def in_the_toy(method: Method, name: str) -> Method:
-    """Variant of a method of TARGETED that the toy trains: PPO's clip of 0.2, and leave-one-out advantages.
+    """The method as the toy trains it, under another name: clip 0.2, and leave-one-out advantages.
 
     TRL subtracts the mean of the whole group instead, which multiplies the expected gradient by (G-1)/G.
     """

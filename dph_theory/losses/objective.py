@@ -23,7 +23,7 @@ class Weight(NamedTuple):
 
     @property
     def unknown(self) -> str:
-        """The reason why the advantage has no known stationary policy; "" if it has one."""
+        """Reason why the advantage has no known stationary policy; empty if it has one."""
         return "" if self.scale is not None else f"the advantage is {self.words}"
 
 
@@ -114,7 +114,7 @@ class RehearsedPrompts:
 
     @property
     def words(self) -> str:
-        """Such as: Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
+        """Sentence such as: Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards pass rate 1."""
         by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
         return f"Solved prompts (D_pef) are rehearsed by {by}; unsolved prompts (D_exp) are trained"
 
@@ -145,17 +145,17 @@ class Objective:
 
     @property
     def divergence(self) -> FDivergence | None:
-        """The divergence that the KL term minimises; None without a KL, or if it is not known."""
+        """Divergence that the KL term minimises; None without a KL, or if it is not known."""
         return self.term.divergence if self.term is not None and self.coefficient > 0 else None
 
     @property
     def of_tokens(self) -> bool:
-        """Does the KL constrain each token, rather than the whole answer?"""
+        """True if the KL constrains each token rather than the whole answer."""
         return self.term is not None and self.coefficient > 0 and self.term.token
 
     @property
     def unknown(self) -> str:
-        """The reason why the run has no known stationary policy near the base; "" if it has one."""
+        """Reason why the run has no known stationary policy near the base; empty if it has one."""
         why = "; ".join(self.undecided) or self.unpredicted
         return why or ("" if self.divergence else "there is no KL penalty")
 

@@ -97,7 +97,7 @@ def _k3_corrected(log_pi: Tensor, log_ref: Tensor, log_old: Tensor) -> tuple[Ten
 
 
 def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
-    """e^exponent * factor, 0 if either is 0; overflows no earlier than the product itself."""
+    """e^exponent * factor elementwise, 0 if either is 0; overflows no earlier than the product itself."""
     root = (exponent / 2).exp_()
     return torch.where((factor == 0) | (root == 0), 0.0, root * (root * factor))
 
@@ -127,7 +127,7 @@ class _Term(NamedTuple):
 
     @property
     def cost(self) -> Tensor:
-        """The estimate without its gradient."""
+        """Estimated KL per token (batch, tokens), detached, 0 at masked tokens."""
         return clear(self.value.detach(), self.mask > 0, self.x.dtype)
 
     @property
@@ -136,13 +136,13 @@ class _Term(NamedTuple):
 
     @property
     def answer_ratio(self) -> Tensor:
-        """Geometric mean of an answer's ratios."""
+        """Geometric mean of pi/pi_old over each answer's tokens, (batch, 1)."""
         moved = clear(self.log_pi - self.log_old, self.mask > 0, self.x.dtype)
         return torch.exp(moved.sum(dim=-1, keepdim=True) / self.mask.sum(dim=-1, keepdim=True))
 
     @property
     def clamped_product(self) -> Tensor:
-        """The ratio times the estimate, clamped afterwards; a clamped x also stops the ratio's gradient."""
+        """Clamped ratio times estimate, (batch, tokens); a clamped x also stops the ratio's gradient."""
         ratio = self.ratio
         if self.inner is not None:
             ratio = torch.where(self.x.abs() <= self.inner, ratio, ratio.detach())

@@ -106,7 +106,7 @@ class Sampled(NamedTuple):
         return self.log_pi - self.log_old
 
     def ratio(self, inner: float | None = None) -> Tensor:
-        """r, with |log r| clamped at `inner`."""
+        """Ratio r = pi/pi_old, (batch, tokens), with |log r| clamped at `inner` if that is given."""
         return torch.exp(bounded(self.x, inner))
 
     def mean(self, values: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ class Sampled(NamedTuple):
         return (values * self.mask).sum(dim=-1, keepdim=True) / counts
 
     def by_sign(self, up: Tensor, down: Tensor) -> Tensor:
-        """`up` if A > 0, else `down`."""
+        """`up` at tokens with A > 0, else `down`; shape (batch, tokens)."""
         return torch.where(self.advantages > 0, up, down)
 
     @property
@@ -170,7 +170,7 @@ def clip(
 
 
 def reinforce(b: Sampled) -> Tensor:
-    """REINFORCE: A log pi."""
+    """REINFORCE's surrogate of each token, A log pi, shape (batch, tokens)."""
     return b.advantages * b.log_pi
 
 
@@ -179,37 +179,37 @@ def _scored(b: Sampled, weight: Tensor) -> Tensor:
 
 
 def cispo(b: Sampled, *, high: float, low: float | None = None, inner: float | None = None) -> Tensor:
-    """CISPO: sg(clip(r, low, high)) A log pi."""
+    """CISPO's surrogate of each token, sg(clip(r, low, high)) A log pi; |log r| clamped at `inner`."""
     return _scored(b, b.ratio(inner).clamp(min=low, max=high))
 
 
 def sapo(b: Sampled, *, positive: float = 1.0, negative: float = 1.05, inner: float | None = None) -> Tensor:
-    """SAPO: (4/t) sigmoid(t (r - 1)) A, t by the sign of A."""
+    """SAPO's surrogate of each token, (4/t) sigmoid(t (r - 1)) A, with t by the sign of A."""
     t = torch.where(b.advantages > 0, positive, negative)
     return 4 / t * torch.sigmoid(t * (b.ratio(inner) - 1)) * b.advantages
 
 
 def vespo(b: Sampled) -> Tensor:
-    """VESPO: sg(w^k e^{l (1 - w)}) A log pi, w the sequence's ratio; k, l = 2, 3 if A >= 0, else 3, 2."""
+    """VESPO's surrogate per token: sg(w^k e^{l (1-w)}) A log pi, w the answer's ratio; k, l by A's sign."""
     log_w = (bounded(b.x, 20) * b.mask).sum(dim=-1, keepdim=True).clamp(-18.420680743952367, 20)
     k, rate = (torch.where(b.advantages >= 0, *pair) for pair in ((2.0, 3.0), (3.0, 2.0)))
     return _scored(b, torch.exp(rate + k * log_w - rate * torch.exp(log_w)))
 
 
 def geo_mean(b: Sampled) -> Tensor:
-    """GMPO: A exp(the sequence's mean of log r, clipped to +-0.2 on the side of A's sign), per token."""
+    """GMPO's surrogate per token: A exp(mean over the answer of log r, clipped to +-0.2 on A's side)."""
     sign = torch.sign(b.advantages)
     near = sign * torch.minimum(sign * b.x, sign * bounded(b.x, 0.2))
     return torch.exp(b.mean(near)).expand_as(b.x) * b.advantages
 
 
 def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
-    """DPPO: sg(min(r, 3)) A log pi at tokens whose probability moved by at most `limit` in A's direction."""
+    """DPPO's surrogate per token: sg(min(r, 3)) A log pi, 0 once pi moved over `limit` in A's direction."""
     return cispo(b, high=3.0, inner=20) * ~b.by_sign(b.moved > limit, b.moved < -limit)
 
 
 def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
-    """DPPO by the KL of {token, not token} instead of the change in probability."""
+    """DPPO's surrogate per token, 0 once KL(old || pi) of {token, rest} exceeds `limit` in A's direction."""
     log_pi = b.log_pi.detach()
     pi, old = torch.exp(log_pi), torch.exp(b.log_old)
     rest = torch.log((1 - old + 1e-8) / (1 - pi + 1e-8))
@@ -218,18 +218,18 @@ def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
 
 
 def masked(b: Sampled, *, limit: float, tau: float = 1e-3, directions: str = "one") -> Tensor:
-    """r A - tau (log r)^2, r A only where pi - old is within `limit` in A's direction, or in both."""
+    """Per token r A - tau (log r)^2, r A only while |pi - old| <= `limit` in A's direction (or in both)."""
     beyond = b.by_sign(b.moved > limit, b.moved < -limit) if directions == "one" else b.moved.abs() > limit
     return ~beyond * b.ratio() * b.advantages - tau * b.x**2
 
 
 def dro(b: Sampled, *, beta: float) -> Tensor:
-    """DRO: A log pi - beta (log r)^2 / 2."""
+    """DRO's surrogate of each token, A log pi - beta (log r)^2 / 2, shape (batch, tokens)."""
     return reinforce(b) - beta / 2 * b.x**2
 
 
 def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Tensor:
-    """KL-Cov: r A minus coefficient |log r| at the share of tokens (at least one) of largest covariance."""
+    """KL-Cov's surrogate per token: r A, minus coefficient |log r| at the `share` of largest covariance."""
     flat = b.covariances.flatten()
     count = max(1, int(float(b.mask.sum()) * share))
     chosen = torch.zeros_like(flat).scatter(0, flat.topk(count).indices, 1.0).reshape(b.x.shape)
@@ -237,7 +237,7 @@ def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Te
 
 
 def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float = 5.0) -> Tensor:
-    """Clip-Cov: the clipped surrogate without tokens drawn from those of covariance in (low, high).
+    """Clip-Cov's surrogate per token: clipped, without tokens drawn from those of covariance in (low, high).
 
     The number drawn is the share of the batch's tokens, at least one; the result averages over the draw.
     """
@@ -250,13 +250,13 @@ def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float
 
 
 def opsm(b: Sampled, *, most: float) -> Tensor:
-    """OPSM: the clipped surrogate without answers of A < 0 whose mean log(old/pi) exceeds `most`."""
+    """OPSM's surrogate per token: clipped, 0 in answers of A < 0 whose mean log(old/pi) exceeds `most`."""
     drifted = -b.mean(b.x.detach()).expand_as(b.x) > most
     return clip(b) * ~(drifted & (b.advantages < 0))
 
 
 def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
-    """TIS: clip(sg(pi)/sampler, least, most) of each token times the clipped surrogate with old the policy.
+    """TIS's surrogate per token: clip(sg(pi)/sampler, least, most) times the clipped one with pi as old.
 
     Trainers use it if samples come from another engine, whose log-probabilities are then log_old.
     """
@@ -348,7 +348,7 @@ class PolicyForm(Setting):
 
     @property
     def loss(self) -> Loss:
-        """The loss as a function of log-probabilities."""
+        """The loss as a function of log_pi, log_old, advantages, mask, (batch, tokens), to a scalar."""
         form, *assignments = self.surrogate.split()
         reduction, *length = self.reduction.split()
         settings = dict(assignment.split("=") for assignment in assignments)

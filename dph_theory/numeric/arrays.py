@@ -40,12 +40,12 @@ def as_numbers(value: Any) -> np.ndarray:
 
 
 def is_number(entry: Any, kind: type = Number) -> bool:
-    """Is the entry a number of that kind of the module `numbers`? Durations, integers to numpy, are not."""
+    """True if the entry is a number of that kind of the module `numbers`; durations are not."""
     return isinstance(entry, kind | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
 def first_bad(array: Any, bad: Any) -> Any:
-    """First offending entry, as a plain number."""
+    """First entry of `array` at which the mask `bad` is true, as a plain number."""
     array, bad = np.broadcast_arrays(array, bad)
     entry = array[bad].ravel()[0]
     return entry.item() if isinstance(entry, np.generic) else entry
@@ -166,7 +166,7 @@ def distribution(name: str, value: Any) -> np.ndarray:
 
 
 def _is_distribution(value: Any) -> bool:
-    """Is the value certainly a distribution without conversion? Every comparison with nan is false."""
+    """True if the value certainly is a distribution without conversion; False may mean either."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or not value.ndim or not value.size:
         return False
     return bool(value.min() >= 0 and abs(value.sum(axis=-1) - 1).max() <= SUM_TOLERANCE)

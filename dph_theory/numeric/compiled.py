@@ -9,5 +9,5 @@ import sympy
 
 @cache
 def compiled(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
-    """Compile the expression to a function of one array."""
+    """Compile a sympy expression to a function of one numpy array, elementwise."""
     return sympy.lambdify(symbol, expression, modules="numpy")

@@ -34,21 +34,21 @@ def normalised(weights: Values) -> Values:
 
 
 def minimisers(values: Values, among: Any = True) -> Values:
-    """Mask of the least allowed entries of the last axis; several if tied."""
+    """Mask of the smallest entries on the last axis among those of the mask `among`; several if tied."""
     among = np.broadcast_to(among, values.shape)
     beaten = (values[..., :, None] > values[..., None, :]) & among[..., None, :]
     return among & ~np.any(beaten, axis=-1)
 
 
 def expit(x: Values) -> Values:
-    """1/(1 + e^-x)."""
+    """Logistic function 1/(1 + e^-x), elementwise."""
     from scipy import special  # Importing scipy takes a quarter of a second, and few commands need it.
 
     return special.expit(x)
 
 
 def xlogy(x: Values, y: Values) -> Values:
-    """x log y, 0 if x is 0."""
+    """x log y, elementwise; 0 if x is 0."""
     from scipy import special
 
     return special.xlogy(x, y)

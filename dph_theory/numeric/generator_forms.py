@@ -31,7 +31,7 @@ def exact_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], 
 
 
 def is_above_tangent(exact: Callable[[Any], Pair]) -> bool:
-    """Is f(1) = 0 and g >= 0 at the compared log-ratios, as for every convex f with f(1) = 0?"""
+    """True if g(1) = 0 and g >= 0 at the compared log-ratios, as for every normalised convex f."""
     values = [exact(x)[0] for x in (0, *LOG_RATIOS)]
     are_real = all(isinstance(value, mpmath.mpf) for value in values)
     return are_real and abs(values[0]) < 1e-30 and all(value >= 0 for value in values[1:])

@@ -35,13 +35,13 @@ class _Run:
     is_recipe: bool = False
 
     def number(self, key: str) -> float | None:
-        """The learning rate ("rate") or the number of steps ("steps"); None if the settings do not say."""
+        """The positive number of the setting "rate" (learning rate) or "steps"; None if it is not given."""
         ones = self.reading.given.get(plain(self.reading.table[key]))
         value = ones[0].value if ones else None
         return float(value) if isinstance(value, int | float) and value > 0 else None
 
     def changed(self, settings: Sequence[str]) -> Objective:
-        """The objective with other settings in place."""
+        """Objective of the run with the settings NAME=VALUE in place of its own."""
         reading = self.reading
         given = overridden(reading.given, settings)
         return configured(SettingsReading(reading.trainer, given, reading.text, reading.chosen)).objective
@@ -91,7 +91,7 @@ def print_prediction(
 
 
 def _run(config: str, overrides: tuple[str, ...], trainer: str | None, version: str | None) -> _Run:
-    """The run of a file or of a trainer's name, with overrides."""
+    """Run read from a settings file or from a trainer's defaults (`config` is its name), with NAME=VALUE."""
     path, words = Path(config), (config, *overrides)
     if not path.is_file():
         if path.suffix or path.parent != Path():
@@ -115,7 +115,7 @@ def _run(config: str, overrides: tuple[str, ...], trainer: str | None, version: 
 
 
 def _forecast(path: Path, run: _Run, **training: Any) -> Any:
-    """The forecast of a run by a measured kernel; ValueError for what is missing."""
+    """Forecast of Pass@k from a kernel file of `dph transfer`; ValueError names a setting that is missing."""
     from ..transfer import AnswerKernel, LinearisedMethod
     from .shared_model import forecast
 
@@ -133,7 +133,7 @@ def _forecast(path: Path, run: _Run, **training: Any) -> Any:
 
 
 def _next(run: _Run, retained: Advice | None, transfer: Path | None) -> str:
-    """One command: a name corrected, a doubt decided, or the settings that retained more."""
+    """Next command for the user: a misspelt name corrected, a doubt decided, or settings that retain more."""
     if transfer is not None:
         return "dph compare --help  # once trained: what changed, by counts of both"
     words, unread = list(run.words), (*run.configuration.suspicious, *run.configuration.not_read)
@@ -155,7 +155,7 @@ def _next(run: _Run, retained: Advice | None, transfer: Path | None) -> str:
 
 
 def _details(console: Any, report: PredictionReport) -> None:
-    """Each prompt's pass rates, and the forecast's tables and notes."""
+    """Print each prompt's predicted pass rates, and the forecast's tables and notes."""
     console.width = min(console.width, WIDTH)
     shown = [one for one in (report.forecast, report.prediction) if one is not None]
     for table in (table for one in shown for table in one.tables()):
@@ -166,7 +166,7 @@ def _details(console: Any, report: PredictionReport) -> None:
 
 
 def _rates(counts: Path | None, base_rates: Path | None, reading: Mapping[str, Any]) -> Base | None:
-    """The base's pass rates, by prompt where the file has them so; UsageError names what is wrong."""
+    """Base pass rates from a counts file or a file of rates, by prompt if it names them; else UsageError."""
     if counts is not None and base_rates is not None:
         raise click.UsageError("--counts and --base-rates: one of the two")
     try:

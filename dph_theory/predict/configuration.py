@@ -68,43 +68,43 @@ class Configuration(Shown):
 
     @property
     def objective(self) -> Objective:
-        """The objective of the first case."""
+        """Objective of the first case, the one that the settings state unconditionally."""
         return self.cases[0].objective
 
     @property
     def penalty(self) -> str:
-        """The KL term and its coefficient, in words."""
+        """Words for the KL term and its coefficient, such as: k3 in the loss, coefficient 0.04."""
         return penalty(self.objective)
 
     @property
     def stationary_kl(self) -> str:
-        """The KL at the run's stationary policy, such as: reverse KL per token."""
+        """Words for the KL that is minimised at the stationary policy, such as: reverse KL per token."""
         if not self.objective.coefficient:
             return "none: no KL to the base"
         return "not known" if self.objective.term is None else self.objective.term.stationary_kl
 
     @property
     def selects(self) -> str:
-        """The policy that training converges to with a small coefficient, in words."""
+        """Words for the policy that training converges to with a small KL coefficient."""
         run, kl = self.objective, self.objective.term
         if run.unpredicted not in ("", run.advantage.unknown):
             return "not known"
         return ENDS.get(kl.selects if kl else "", "not known") if run.coefficient else _NOWHERE
 
     def summary(self) -> str:
-        """The KL term, its end, and what may change the answer."""
+        """Lines on the KL term, its stationary KL, and settings that may change the answer."""
         lines = (f"{self.trainer} {self.version}: {self.penalty}", self.stationary_kl)
         return "\n".join((*lines, *self.changes, *self.suspicious))
 
     def tables(self) -> list[Table]:
-        """Everything that is not empty, a row each."""
+        """Table with a row (name, value) for each field that is not empty."""
         entries = {name.replace("_", " "): value for name, value in self.to_dict().items() if value}
         rows = [(name, "\n".join(map(str, value)) if isinstance(value, list) else str(value))
                 for name, value in entries.items()]  # fmt: skip
         return [Table.from_rows((f"{self.trainer} {self.version}", ""), rows)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, with the first objective's fields among the others."""
+        """All fields as plain data, together with those of the first objective and its advantage."""
         run = self.objective
         words = {"penalty": self.penalty, "stationary_kl": self.stationary_kl, "selects": self.selects}
         entries = {**words, **vars(self), **vars(run), **run.advantage._asdict()}
@@ -116,19 +116,19 @@ class Configuration(Shown):
 
 
 def penalty(objective: Objective) -> str:
-    """The KL term of an objective and its coefficient, in words."""
+    """Words for an objective's KL term and coefficient; why the term is unknown; or: no KL to the base."""
     if objective.term is None or not objective.coefficient:
         return objective.unpredicted if objective.coefficient else "no KL to the base"
     return f"{form(objective.term)}, coefficient {objective.coefficient:g}"
 
 
 def form(kl: KLTerm) -> str:
-    """A KL term in words, such as: k3 in the loss, times the ratio."""
+    """KL term in words, by estimator and place, such as: k3 in the loss, times the ratio."""
     return f"{kl.estimator} {_PLACES.get(kl.place, f'in the loss, times the {kl.place}')}"
 
 
 def short_form(kl: KLTerm) -> str:
-    """The name that measured runs have for such a term, or else its form in words."""
+    """Name that measured runs use for such a KL term, or else `form`."""
     return _SHORT.get((kl.place, kl.estimator), form(kl))
 
 
@@ -167,7 +167,7 @@ def configuration_of(
 
 
 def configured(reading: SettingsReading) -> Configuration:
-    """Return the configuration that a trainer's table assigns to the settings of a run."""
+    """Return the configuration that a trainer's table assigns to settings, for its version and older ones."""
     newest, *past = reading.versions
     cases, older = [*_cases(reading, newest)], list[Case]()
     later, last = newest, [_end(case) for case in cases]
@@ -197,13 +197,13 @@ def configured(reading: SettingsReading) -> Configuration:
 
 
 def _end(case: Case) -> tuple[Any, ...]:
-    """The parts of an objective that decide where training converges."""
+    """Parts of a case's objective that decide where training converges, for comparison."""
     run = case.objective
     return run.term if run.coefficient else None, run.coefficient, run.advantage, run.mixed_only
 
 
 def _also(reading: SettingsReading) -> Iterator[str]:
-    """Words on reduction, updates, clip, sampler and the rest: the newest version's, then older ones'."""
+    """Yield words on reduction, updates, clip and sampler in the newest version, then on older versions."""
     earlier = []
     for key in (key for key in reading.table["answers"] if key not in (*DECIDING, "void")):
         last, later = "", ""
@@ -219,7 +219,7 @@ def _also(reading: SettingsReading) -> Iterator[str]:
 
 
 def _cases(reading: SettingsReading, version: str) -> Iterator[Case]:
-    """Every objective that the answers allow at a version."""
+    """Yield each objective that the open settings allow at a trainer version, with its condition in words."""
     answers = {key: reading.answer(key, version) for key in reading.table["answers"]}
     deciding = [answers[key].texts.items() if key in answers else [("", [])] for key in DECIDING]
     rest = {key: next(iter(answer.texts), "") for key, answer in answers.items() if key not in DECIDING}
@@ -231,7 +231,7 @@ def _cases(reading: SettingsReading, version: str) -> Iterator[Case]:
 def _objective(
     reading: SettingsReading, rest: Mapping[str, str], kl1: str, kl2: str, advantage: str, group: str
 ) -> Objective:
-    """The objective of one text an answer."""
+    """Objective from the table's words on the KL in reward and loss (kl1, kl2), advantage and group size."""
     kls = [_kl(text) for text in (kl1, kl2) if text not in ("none", "")]
     acting = [(kl, factor) for kl, factor, *_ in kls if factor and not (kl and form(kl) == _ZERO)]
     kl, coefficient = acting[0] if acting else (kls[0][0] if kls else None, 0.0)
@@ -264,7 +264,7 @@ def _objective(
 
 
 def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
-    """Read "place | form | coefficient": the term, its coefficient, a value in doubt, an unknown part."""
+    """Parse "place | form | coefficient" into (KL term, coefficient, what is in doubt, unknown place)."""
     place, *middle, coefficient = (part.strip() for part in text.split("|"))
     words = middle[0] if middle else place  # A kind that the table does not know stands for place and form.
     kl = term_from(("", "", "", ""), place, words) if {*words.split()[:1]} & ESTIMATORS.keys() else None
@@ -274,7 +274,7 @@ def _kl(text: str) -> tuple[KLTerm | None, float, str, str]:
 
 
 def _divided(kl: KLTerm, weight: Weight) -> str:
-    """The unknown end of a KL that is part of the rewards that the advantage divides by a std, or ""."""
+    """Reason why a KL in std-divided rewards has an unknown limit; empty if the KL is not divided."""
     by_group = kl.place == "reward" and weight.scale == "std"
     if "reward" not in kl.place or not (by_group or "batch's std" in weight.words):
         return ""
@@ -286,7 +286,7 @@ def _is_number(text: str) -> bool:
 
 
 def overridden(settings: Settings, overrides: Sequence[str]) -> Settings:
-    """Settings with NAME=VALUE in place of a file's; ValueError for a word without "="."""
+    """Settings with each NAME=VALUE of `overrides` added; ValueError for a word without "="."""
     for word in overrides:
         if "=" not in word:
             raise ValueError(f"setting={word!r} is not allowed: NAME=VALUE")

@@ -36,7 +36,7 @@ class Prediction(Shown):
     mean_pass_rate: float
 
     def summary(self) -> str:
-        """The settings, what they converge to, and the mean pass rate."""
+        """Text on the settings, the KL they converge to, and the mean pass rate before and after training."""
         run = self.configuration
         return (
             f"{run.trainer} {run.version}, {run.penalty}, groups of {run.objective.group_size}: "
@@ -46,7 +46,7 @@ class Prediction(Shown):
         )
 
     def tables(self) -> list[Table]:
-        """Each prompt's pass rates."""
+        """Table with a row per prompt: base rate, predicted pass rate, other stable pass rates."""
         rows = [
             (
                 one.id[:24],
@@ -119,7 +119,7 @@ def predict(
 
 
 def _ends(objective: Objective, rate: float, beta: float) -> list[float]:
-    """The stable pass rates, the one reached from the base first."""
+    """Stable pass rates of a prompt with base rate `rate`; first the one that is reached from the base."""
     from ..stationary import normalised_validities
 
     if rate in (0.0, 1.0):

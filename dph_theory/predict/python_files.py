@@ -22,7 +22,7 @@ class Code:
     assigned: dict[str, list[ast.expr]]
 
     def settings(self) -> Iterator[tuple[str, Stated]]:
-        """Keyword arguments of NAME(...) as NAME.argument, and values that attributes get."""
+        """Yield (name, value) of keyword arguments as CALL.argument, and of values assigned to attributes."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and _CALLS.fullmatch(_name(node.func)):
                 for argument in node.keywords:
@@ -34,7 +34,7 @@ class Code:
                 yield name, Stated(self.value(node.value), f"{self.where}{node.lineno}")
 
     def commands(self) -> Iterator[list[str]]:
-        """The commands with options in each text, each behind as many empty lines as stand before it."""
+        """Yield the lines of each string with command-line options, with the file's line numbers."""
         inside = {id(part) for node in ast.walk(self.tree) if isinstance(node, ast.JoinedStr)
                   for part in ast.walk(node) if part is not node}  # fmt: skip
         for node in ast.walk(self.tree):
@@ -56,7 +56,7 @@ class Code:
         return "$(...)" if isinstance(value, Unresolved) else str(value)
 
     def value(self, node: ast.expr, depth: int = 0) -> Any:
-        """A literal, or the one value that the file assigns to a name; else the text, unresolved."""
+        """Literal value of an expression, through names assigned once; otherwise its text as Unresolved."""
         values = {ast.unparse(value): value for value in self.assigned.get(ast.unparse(node), [])}
         if len(values) == 1 and depth < 5:
             return self.value(next(iter(values.values())), depth + 1)
@@ -67,7 +67,7 @@ class Code:
 
 
 def code_of(text: str, *, notebook: bool) -> list[Code]:
-    """The code of a file or of each cell of a notebook; what is no Python is left out."""
+    """Parsed code of a file, or of each cell of a notebook; parts that are not Python are left out."""
     parts, assigned = [("", text)], dict[str, list[ast.expr]]()
     if notebook:
         cells = [cell["source"] for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
@@ -90,7 +90,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a statement assigns, and the defaults of argparse as args.NAME."""
+    """Yield (name, expression) that a statement assigns; argparse defaults as args.NAME."""
     if isinstance(node, ast.Assign):
         yield from ((ast.unparse(target), node.value) for target in node.targets)
     elif isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value is not None:

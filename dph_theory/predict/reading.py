@@ -30,7 +30,7 @@ _UNSET: dict[str, Any] = {
 
 @cache
 def tables() -> dict[str, dict[str, Any]]:
-    """The tables by trainer; `like` names a table whose keys stand where a table has none."""
+    """Settings tables by trainer; a table with `like` inherits missing keys from the table it names."""
     files = sorted((Path(__file__).parent / "tables").glob("*.toml"))
     by_name = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
     common = by_name.pop("common")
@@ -46,7 +46,7 @@ def tables() -> dict[str, dict[str, Any]]:
 
 
 def trainer_named(name: str) -> str:
-    """The table's name for a trainer, in any case; ValueError suggests the nearest."""
+    """Canonical name of a trainer written in any case; ValueError suggests the nearest known name."""
     if name.lower() in tables():
         return name.lower()
     near, allowed = closest_name(name.lower(), tuple(tables())), f"one of {', '.join(tables())}"
@@ -54,7 +54,7 @@ def trainer_named(name: str) -> str:
 
 
 def trainer_of(settings: Settings, text: str) -> str | None:
-    """The trainer with the most marks in the text and settings of its own; None if no trainer has enough."""
+    """Trainer whose table matches the settings' names and the file's text best; None if too few match."""
     names = [name.rpartition("Config.")[2] for name in settings]
 
     def score(table: dict[str, Any]) -> int:
@@ -67,7 +67,7 @@ def trainer_of(settings: Settings, text: str) -> str | None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A dotted version, to compare."""
+    """Version "0.18.1" as a tuple of at most three integers, for comparison."""
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
@@ -86,18 +86,18 @@ class Choice:
 
     @property
     def is_open(self) -> bool:
-        """True if the file does not give the value."""
+        """True if the value is an expression that the file does not resolve."""
         return isinstance(self.value, Unresolved)
 
 
 def _at(value: str, where: str) -> str:
-    """A value, and in words where it stands."""
+    """Words for a value with its line in the file, or (default)."""
     return f"{value} ({f'line {where}' if where[:1].isdigit() else where or 'default'})"
 
 
 @cache
 def _row(line: str) -> tuple[list[str], str, set[str]]:
-    """The tests of a row, the text that holds where all tests do, and the settings in both."""
+    """Parse a table row "test & test -> text" into tests, text, and the settings that both mention."""
     left, _, text = (part.strip() for part in line.rpartition("->"))
     tests = left.split(" & ") if left else []
     in_text = re.findall(r"\w+" if text.startswith("= ") else r"\{(\w+)\}", text)
@@ -117,12 +117,12 @@ class Answer:
 
     @property
     def is_certain(self) -> bool:
-        """True if there is one text, without an open value."""
+        """True if every choice leads to one text and that text has no unresolved value."""
         return len(self.texts) == 1 and "$" not in "".join(self.texts)
 
     @property
     def doubts(self) -> list[list[Choice]]:
-        """The settings with several values or none, where the answer is not certain."""
+        """Choices of each setting that is ambiguous or unresolved; empty if the answer is certain."""
         doubts = (several for several in self.used.values() if len(several) > 1 or several[0].is_open)
         return [] if self.is_certain else [*doubts]
 
@@ -153,7 +153,10 @@ class SettingsReading:
         self.versions = self._versions(version, [name.partition("<")[2] for name in names if "<" in name])
 
     def _versions(self, version: str | None, ended: list[str]) -> list[str]:
-        """The versions that change a default or a name, newest first; the last stands for older ones too."""
+        """Trainer versions with a changed default or name, newest first, as far as the file allows.
+
+        `ended` has the versions in which a setting's name disappeared.
+        """
         defaults = (default for default, *_ in self.roles.values() if isinstance(default, dict))
         steps = {*ended, *(step for default in defaults for step in default)}
         since = self.table["since"].items()
@@ -170,13 +173,13 @@ class SettingsReading:
         return sorted({*inside, max(before, key=numbers)}, key=numbers, reverse=True)
 
     def _matching(self, pattern: str) -> list[str]:
-        """The names in the file that a table's name or pattern meets."""
+        """Names in the file that match a table's name or pattern."""
         name = plain(pattern)
         keys = self.given if "*" in name else self.given.keys() & {name}
         return [key for key in keys if fnmatchcase(key, name)]
 
     def choices(self, role: str, version: str) -> list[Choice]:
-        """The values of a setting: the file's, and where these are conditional the default's too."""
+        """Values that a setting may have: the file's, and the default if the file's are conditional."""
         default, *names = self.roles[role]
         words, choices = self.table["words"].get(role, {}), list[Choice]()
         for name, _, ended in (name.partition("<") for name in names):
@@ -196,7 +199,7 @@ class SettingsReading:
         return [*{choice.value: choice for choice in reversed(choices)}.values()][::-1]
 
     def answer(self, key: str, version: str | None = None) -> Answer:
-        """The texts of an answer's rows at a version, by default the newest."""
+        """Texts that the table gives for a question, such as "advantage", at a version (newest if None)."""
         lines = self.table["answers"].get(key, ["-> "])
         roles = [role for role in self.roles if role in _roles(lines)]
         choices = [self.choices(role, version or self.versions[0]) for role in roles]
@@ -210,7 +213,7 @@ class SettingsReading:
         return Answer({text: _alone(chosen, choices) for text, chosen in paths.items()}, used)
 
     def decided(self, keys: Sequence[str]) -> str:
-        """The first setting in doubt among these answers as NAME=VALUE, with a value that the file allows."""
+        """First ambiguous setting behind the answers to `keys`, as NAME=VALUE with a possible value."""
         several = next(doubt for key in keys for doubt in self.answer(key).doubts)
         values = [choice.written for choice in several if not choice.is_open]
         default = next(row[0] for row in self.roles.values() if several[0].name in row[1:])
@@ -218,7 +221,7 @@ class SettingsReading:
 
     @cached_property
     def changes(self) -> list[tuple[str, str]]:
-        """Settings known to change the loss that are not at a harmless value: the setting, and its effect."""
+        """(setting, effect) for each given setting that changes the loss in a way the answer leaves out."""
         changes = []
         for patterns, line in self.table["changes"].items():
             harmless, _, effect = line.partition(": ")
@@ -236,7 +239,7 @@ class SettingsReading:
         return changes
 
     def unread(self) -> tuple[list[str], list[str]]:
-        """Names not read: those that sound as if they changed the answer, then the rest."""
+        """Names that were not read: first those likely to change the answer, by their sound, then others."""
         loud, rest = list[str](), list[str]()
         for name in self.given.keys() - self.read:
             last, meant = name.rpartition(".")[2], self._meant(name)
@@ -248,7 +251,7 @@ class SettingsReading:
         return sorted(loud), sorted(rest)
 
     def _meant(self, name: str) -> str:
-        """The name that is read and that this one nearly is; a name given by hand may be farther off."""
+        """Name that was probably meant by a misspelt setting; empty if none is near enough."""
         head, last = re.fullmatch(r"(.*\.)?(.*)", name).groups("")  # type: ignore[union-attr]
         absent = [other for other in self.read - self.given.keys() if other.startswith(head)]
         likeness = 0.8 if self.given[name][0].where == "given" else 0.93
@@ -257,7 +260,7 @@ class SettingsReading:
 
 
 def _texts(lines: list[str], world: dict[str, Choice], looked_at: set[str]) -> list[str]:
-    """The text of the first row that holds, after those that may hold; `looked_at` gains roles."""
+    """Text of the first row whose tests are true, after texts of rows with undecided tests, in order."""
     texts = []
     for tests, text, roles in map(_row, lines):
         certain = True
@@ -276,7 +279,7 @@ def _texts(lines: list[str], world: dict[str, Choice], looked_at: set[str]) -> l
 
 
 def _holds(test: str, world: dict[str, Choice]) -> bool | None:
-    """True if `role`, `!role`, `role=a|b`, `role!=a|b`, `role<1` or `role>1` holds; None if open."""
+    """Result of a test `role`, `!role`, `role=a|b`, `role!=a|b`, `role<1` or `role>1`; None if undecided."""
     no, role, sign, allowed = re.fullmatch(r"(!?)(\w+)(?:(!?=|[<>])(.+))?", test).groups()  # type: ignore[union-attr]
     choice, number = world[role], scalar(world[role].value)
     if choice.is_open or (sign in ("<", ">") and not isinstance(number, float)):
@@ -289,7 +292,7 @@ def _holds(test: str, world: dict[str, Choice]) -> bool | None:
 
 
 def _filled(text: str, world: dict[str, Choice]) -> str:
-    """A row's text with the values in it; after "= ", their product or quotient, at least 1."""
+    """Row's text with {setting} replaced by its value; "= a * b" gives the number, at least 1."""
     values = {role: f"${one.value.lstrip('$')}" if one.is_open else one.value for role, one in world.items()}
     if not text.startswith("= "):
         return text.format_map(values)
@@ -300,6 +303,6 @@ def _filled(text: str, world: dict[str, Choice]) -> str:
 
 
 def _alone(paths: list[tuple[Choice, ...]], choices: list[list[Choice]]) -> list[Choice]:
-    """The settings with several values that have one value in all paths to a text."""
+    """Ambiguous settings that have the same choice on all `paths` which lead to one text."""
     several = [at for at, values in enumerate(choices) if len(values) > 1]
     return [paths[0][at] for at in several if len({way[at] for way in paths}) == 1]

@@ -64,7 +64,7 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
 
 
 def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> Settings:
-    """The settings of a file that this one names; an unresolved setting where it is not there."""
+    """Settings of a file that this file includes; one unresolved setting if that file does not exist."""
     name = re.sub(r"^\$\{?\w+\}?/", "", str(one.value))
     folders = [path.parent] if kind == "defaults" else path.parents
     places = [folder / f"{name}{ending}" for folder in folders for ending in ("", path.suffix)]
@@ -75,7 +75,7 @@ def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> 
 
 
 def _yaml(text: str) -> Iterator[tuple[str, Stated]]:
-    """The leaves of the first document of YAML or JSON; W&B keeps a setting's value under `value`."""
+    """Yield (dotted name, value) of the first YAML or JSON document; W&B's `name.value` counts as `name`."""
     root = next(iter(yaml.compose_all(text.expandtabs(), Loader=yaml.SafeLoader)), None)
     leaves = list(_leaves(root, "")) if root else []
     stems = {name.partition(".value")[0] for name, _ in leaves if re.match(r"[\w-]+\.value(\.|$)", name)}
@@ -88,7 +88,7 @@ def _yaml(text: str) -> Iterator[tuple[str, Stated]]:
 
 
 def _leaves(node: yaml.Node, name: str, conditional: bool = False) -> Iterator[tuple[str, Stated]]:
-    """The leaves under a node; those of a merged anchor stand below the node's own."""
+    """Yield (dotted name, value) of the leaves under a node; those of merged anchors after its own."""
     inside = node.value if isinstance(node, yaml.SequenceNode) else []
     if isinstance(node, yaml.MappingNode):
         own = [leaf for key, inner in node.value if key.value != "<<"
@@ -106,7 +106,7 @@ def _leaves(node: yaml.Node, name: str, conditional: bool = False) -> Iterator[t
 
 
 def _interpolated(one: Stated, settings: Settings) -> Stated:
-    """Follow ${a.b} to the value of a.b."""
+    """Value that a reference ${a.b} points to, followed repeatedly; Unresolved if it cannot be found."""
     match = re.fullmatch(r"\$\{([\w.]+)\}", str(one.value))
     named = settings.get(match[1], []) if match else []
     if len(named) == 1 and named[0].value != one.value:
@@ -115,7 +115,7 @@ def _interpolated(one: Stated, settings: Settings) -> Stated:
 
 
 def _toml(text: str) -> Iterator[tuple[str, Stated]]:
-    """The leaves of TOML; a setting that only some of several [[tables]] have is conditional."""
+    """Yield (dotted name, value); a setting in only some of several [[tables]] counts as conditional."""
     tables, pairs, prefix = Counter[str](), list[tuple[str, Stated]](), ""
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line):
@@ -134,9 +134,10 @@ def _toml(text: str) -> Iterator[tuple[str, Stated]]:
 
 
 def _python(text: str, *, notebook: bool = False) -> Iterator[tuple[str, Stated]]:
-    """Arguments of calls, and options in texts such as a docstring's commands that the code leaves open.
+    """Yield (name, value) of keyword arguments, then of command-line options in the code's strings.
 
-    An option that only some of several commands of a program have is conditional.
+    An option in a string counts only if the code leaves it open; it is conditional if only some of several
+    commands of a program have it.
     """
     for code in code_of(text, notebook=notebook):
         own = [*code.settings()]
@@ -161,7 +162,7 @@ _OPENS, _CLOSES = ("if", "for", "while", "until", "case"), ("fi", "done", "esac"
 
 
 def _script(text: str) -> Iterator[tuple[str, Stated]]:
-    """--name value, --name=value and a.b=value wherever they stand, and the files that are called.
+    """Yield (name, value) of --name value, --name=value and a.b=value in a shell script and files it calls.
 
     A setting is conditional if it stands deeper in branches than most, or after && or ||.
     """
@@ -182,7 +183,7 @@ def _script(text: str) -> Iterator[tuple[str, Stated]]:
 
 
 def _script_lines(text: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """The number of each line, and the line's words, each with the branches around the word."""
+    """Yield (line number, [(word, depth of enclosing branches), ...]) for each line of a script."""
     depth = 0
     for number, line in enumerate(text.splitlines(), 1):
         line = re.sub(r"\$\(\([^()]*\)\)", lambda product: re.sub(r"\s", "", product[0]), line)
@@ -197,7 +198,7 @@ def _script_lines(text: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
 
 
 def _words(line: str) -> Iterator[str]:
-    """The words of a line; of a quoted text of options, the words in the text."""
+    """Yield the words of a line; a quoted string of options is split into its words."""
     for word in _WORD.findall(line):
         quoted = re.fullmatch(r"(?:\w+\+?=)?\(?([\"'])(.*)\1[,)]?", word)
         if quoted and re.search(r"(?:^|\s)(?:--\w|\w+\.[\w.]+=)", quoted[2]) and " " in quoted[2]:
@@ -211,7 +212,7 @@ def _words(line: str) -> Iterator[str]:
 
 
 def _options(words: list[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
-    """The options of a line: name, value as written, and branches."""
+    """Yield (name, value as written, depth of branches) for each option among the words of a line."""
     for place, (word, branches) in enumerate(words):
         match = _OPTION.fullmatch(word)
         if match is None or _ASSIGNMENT.fullmatch(word):
@@ -226,7 +227,7 @@ def _options(words: list[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
 
 
 def _followed(text: str, where: str, assigned: Settings, depth: int = 0) -> list[Stated]:
-    """The values that a text can have, by what the file assigns to its first variable, then to the next."""
+    """Values that a text with $VARIABLES can have, from the assignments in the file; else Unresolved."""
     match = _VARIABLE.search(text)
     if match is None or depth > 20:
         product = re.fullmatch(r"\$\(\((\d+(?:[*/]\d+)*)\)\)", text.strip("\"'"))
@@ -246,7 +247,7 @@ def _followed(text: str, where: str, assigned: Settings, depth: int = 0) -> list
 
 
 def _assigned_values(match: re.Match[str], where: str, assigned: Settings) -> list[Stated]:
-    """The values of a variable at a line: those after the last certain assignment, and its default."""
+    """Possible values of a variable at a line: those since its last unconditional assignment, or default."""
     name, default = match[1] or match[2], match[3]
     values = []
     for one in assigned.get(name, ()):  # VAR=${VAR:-x} is x.

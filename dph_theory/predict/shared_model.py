@@ -82,12 +82,12 @@ class SharedModelForecast(Shown):
     sampled: bool
 
     def summary(self) -> str:
-        """Pass@k of each set at both ends."""
+        """Lines "set: Pass@k before -> after", one per set of prompts."""
         ends = {row.name: (row.pass_at_k[0][0], row.pass_at_k[-1][0]) for row in self.sets}
         return "\n".join(f"{name}: Pass@{self.k} {now:.3f} -> {end:.3f}" for name, (now, end) in ends.items())
 
     def tables(self) -> list[Table]:
-        """Each set along the run, and the other settings, what they come to."""
+        """Tables of each set's Pass@1 and Pass@k along the run, and of the outcome of other settings."""
         along = list[tuple[str, ...]]()
         for row in self.sets:
             for name, rates in (("Pass@1", row.pass_at_1), (f"Pass@{self.k}", row.pass_at_k)):
@@ -102,7 +102,7 @@ class SharedModelForecast(Shown):
         return [Table.from_rows(measures, along), Table.from_rows(head, ends)]
 
     def lines(self, kernel: str) -> list[str]:
-        """Say in lines how Pass@k changes, the typical error, better settings, and the prompts lost."""
+        """Sentences on the change of Pass@k, its typical error, better settings, and prompts lost."""
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
         own, better, errors = self.choices[0], self.better()[:3], forecast_errors()
         base, end = self.base.held_out[1], own.held_out[1]
@@ -130,11 +130,11 @@ class SharedModelForecast(Shown):
 
     @property
     def beyond(self) -> bool:
-        """True if the first step goes farther than forecasts of sizes hold."""
+        """True if the first step changes the log odds more than forecasts are accurate for (HOLDS_TO)."""
         return self.first_move > HOLDS_TO
 
     def _lost_lines(self, errors: Mapping[str, Any]) -> Iterator[str]:
-        """Name the lost prompts by their last line, and say how often such names were correct."""
+        """Yield lines that name the lost prompts, and how often such names were correct in stored runs."""
         if self.lost:
             names = [f'"{_last_line(name)}"' for name in self.lost[:_NAMED]]
             more = f" and {len(self.lost) - _NAMED} more (--all)" if len(self.lost) > _NAMED else ""
@@ -146,14 +146,14 @@ class SharedModelForecast(Shown):
             yield f"Left out, not finite: {len(self.overflowing)} other settings (--all)."
 
     def notes(self) -> list[str]:
-        """Explain the deviations, and list all lost prompts and all settings without a finite forecast."""
+        """Notes on the +- of the tables, on all lost prompts, and on settings without a finite forecast."""
         seeds = f"+- is over {SEEDS} seeds of the linear model; the error of its forecasts stands above."
         lost = f"Lost: {'; '.join(map(_last_line, self.lost))}."
         left_out = f"Not finite: {'; '.join(self.overflowing)}."
         return [seeds] + [lost] * bool(self.lost) + [left_out] * bool(self.overflowing)
 
     def better(self) -> list[SettingOutcome]:
-        """Other settings that retain more of held-out Pass@k than the user's, the most first."""
+        """Other settings whose held-out Pass@k at the end is at least .01 higher, the highest first."""
         own, *alternatives = self.choices
         improved = [choice for choice in alternatives if choice.held_out[1] > own.held_out[1] + 0.01]
         return sorted(improved, key=lambda choice: -choice.held_out[1])
@@ -234,7 +234,7 @@ def _shown_sets(kernel: AnswerKernel, held_out: str | None) -> list[str]:
 
 
 def _rates_at(curves: TrainingCurves, prompts: np.ndarray, k: int, time: int) -> tuple[float, float]:
-    """Pass@1 and Pass@k at that time, the mean over seeds."""
+    """Pass@1 and Pass@k of the prompts at an index in time, averaged over seeds."""
     first, passed = curves.pass_at_k(prompts, np.array([1, k]))[:, time].mean(axis=0).tolist()
     return first, passed
 
@@ -253,7 +253,7 @@ def _last_line(name: str) -> str:
 
 
 def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
-    """The indices of the prompts whose Pass@k is gone, by pass rates at both ends, the largest loss first."""
+    """Indices of prompts whose Pass@k is nearly gone, the largest loss first, from pass rates (prompts,)."""
     had, has = exact_pass_at_k(start, k), exact_pass_at_k(end, k)
     gone = np.flatnonzero((had >= _HAD) & (has < _LOST * had))
     return gone[np.argsort(has[gone] - had[gone])]
@@ -262,7 +262,7 @@ def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
 def _alternatives(
     kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, generator: np.random.Generator
 ) -> Iterator[tuple[str, LinearisedMethod]]:
-    """Yield other settings: each kind of KL, rehearsal of solved prompts, a penalty on a few prompts."""
+    """Yield (name, method) of other settings: kinds of KL, rehearsal, a penalty on a few unsolved prompts."""
     plain = replace(method, beta=0.0, divergence=None, in_reward=False, holds=())
     yield "no KL", plain
     for name, divergence in _KLS.items():

@@ -24,12 +24,12 @@ Settings = dict[str, list[Stated]]
 
 
 def plain(name: str) -> str:
-    """A setting's name as it is compared: --a-b, +a_b and a_b are one."""
+    """Setting's name in the form in which names are compared: --a-b and +a_b become a_b."""
     return name.lstrip("+-").replace("-", "_")
 
 
 def scalar(text: str) -> Any:
-    """A word of a file as a value."""
+    """Word of a file as a truth value, None, number or text."""
     text = text.strip().replace("\\'", "'").replace('\\"', '"')
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
@@ -41,7 +41,7 @@ def scalar(text: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value as tables write it: true, none, 0.2, sequence."""
+    """Value as the tables write it, such as true, none, 0.2, or list entries joined by spaces."""
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, list | tuple):
@@ -50,7 +50,7 @@ def shown(value: Any) -> str:
 
 
 def collected(pairs: Iterable[tuple[str, Stated]]) -> Settings:
-    """The values of each name, in the file's order."""
+    """Settings from pairs: all values of each plain name, in the order of the file."""
     settings: Settings = {}
     for name, one in pairs:
         settings.setdefault(plain(name), []).append(one)
@@ -58,7 +58,7 @@ def collected(pairs: Iterable[tuple[str, Stated]]) -> Settings:
 
 
 def arithmetic(text: str) -> float:
-    """Numbers with * or / between them, from left to right."""
+    """Value of numbers joined by * and /, evaluated from left to right."""
     first, *rest = re.findall(r"[*/]|[^*/\s]+", text)
     result = float(first)
     for sign, number in zip(rest[::2], rest[1::2], strict=True):

@@ -124,7 +124,7 @@ belongs to a probability below 1e-100.
 
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
-    """A(correct) - A(incorrect) when k of the other answers are correct, k = 0 .. G-1."""
+    """A(correct) - A(incorrect) when k = 0 .. G-1 of the other answers are correct, shape (G,)."""
     is_whole = is_number(group_size, Integral) and not isinstance(group_size, bool)
     if not is_whole or not 2 <= group_size <= LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")

@@ -68,7 +68,7 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
 
 
 def _alive(base: list[np.ndarray], valid: Array) -> list[np.ndarray]:
-    """For each table, the tokens of positive mass from which a correct answer is reachable."""
+    """Masks, shaped as the tables, of possible tokens from which a correct answer is reachable."""
     alive: list[np.ndarray] = []
     reached = valid
     for table in reversed(base):

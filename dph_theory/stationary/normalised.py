@@ -67,7 +67,7 @@ def normalised_validities(
 
 
 def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.ndarray:
-    """Refine the grid where the function comes close enough to zero to touch it between two points."""
+    """Grid with points added where the function may touch zero between two neighbours."""
     # Near a fold two roots lie within one step whose end points have one sign. The function turns in between,
     # and the parabola through three points shows whether it may reach zero.
     values = function(grid)

@@ -60,7 +60,7 @@ def best_response(
 
 
 def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: FDivergence) -> Response:
-    """Solve `best_response` unchecked, also for a reference with mass below one."""
+    """`best_response` without checks, (..., outcomes), also for a reference with mass below one."""
     require_smooth(divergence)
     reference, value = np.broadcast_arrays(reference, value)
     best = np.where(reference > 0, value, -np.inf).max(axis=-1, keepdims=True)
@@ -79,7 +79,7 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
 
 
 def require_smooth(divergence: FDivergence) -> None:
-    """Refuse values that are not a divergence, and generators with a kink at one."""
+    """Raise ValueError unless `divergence` is an FDivergence without a kink at u = 1."""
     if not isinstance(divergence, FDivergence):
         raise argument_error("divergence", divergence, "an FDivergence, such as dph_theory.FORWARD_KL")
     if not np.isfinite(divergence.curvature):
@@ -87,13 +87,13 @@ def require_smooth(divergence: FDivergence) -> None:
 
 
 def slope(divergence: FDivergence, log_ratio: Values) -> Values:
-    """f'(u) - f'(1) at u = e^x, from the accurate derivative in x."""
+    """f'(u) - f'(1) at u = e^x for log-ratios x of any shape."""
     with np.errstate(over="ignore"):
         return np.exp(-log_ratio) * divergence.on_log_ratio(log_ratio, gauge="normalised").derivative
 
 
 def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """Log-ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
+    """Log-ratio u (rows,) of the outcomes of greatest value at which a row's masses a u sum to one."""
     at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
 
     def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence)
 
 @cache
 def power_family(divergence: FDivergence) -> float | None:
-    """Nonzero power with f'(u) - f'(1) = f''(1) (1 - u^-power)/power, if there is one."""
+    """Nonzero p with f'(u) - f'(1) = f''(1) (1 - u^-p)/p, as for alpha-divergences; None if none fits."""
     import sympy
 
     from ..fdivergence import u
@@ -117,7 +117,7 @@ def power_family(divergence: FDivergence) -> float | None:
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:
-    """Solve f'(u) = f'(e^top) + drop for log u, with drop <= 0; -inf below f'(0+)."""
+    """Solve f'(u) = f'(e^top) + drop for log u, drop <= 0; -inf below f'(0+). Shapes broadcast."""
     # For a power family the slopes are those of f/f''(1).
     power = power_family(divergence)
     if power is not None:

@@ -79,7 +79,7 @@ def beta_at(base_rate: Scalars, pass_rate: Scalars, divergence: FDivergence = RE
 
 
 def pass_rate_drive(base_rate: Values, pass_rate: Values, divergence: FDivergence) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), which equals 1/beta at the stationary pass rate mu."""
+    """f'(mu/A1) - f'((1-mu)/A0), which is 1/beta at the stationary pass rate mu; shapes broadcast."""
     with np.errstate(divide="ignore"):
         failed = np.log1p(-pass_rate) - np.log1p(-base_rate)
     low = slope(divergence, np.where(pass_rate < 1, failed, 0.0))

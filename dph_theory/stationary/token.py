@@ -58,7 +58,7 @@ def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name:
 
 
 def next_token_tables(name: str, tables: Tables, end: int | None) -> list[np.ndarray]:
-    """Check the tables as float arrays in which the end symbol is followed only by itself."""
+    """Check `tables` and return them as float arrays in which the end symbol is followed only by itself."""
     checked = checked_tables(name, tables)
     tokens = checked[0].shape[-1]
     if end is not None and not 0 <= end < tokens:
@@ -77,7 +77,7 @@ def _ended(tokens: int, length: int, end: int) -> np.ndarray:
 
 
 def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
-    """Check the correctness of each answer, booleans (..., V, ..., V)."""
+    """Check `valid`, the correctness of each answer, and return it as booleans (..., V, ..., V)."""
     valid = booleans("valid", valid)
     tokens, length = tables[0].shape[-1], len(tables)
     if valid.ndim < length or valid.shape[valid.ndim - length :] != (tokens,) * length:
@@ -86,7 +86,7 @@ def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
 
 
 def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) -> list[np.ndarray]:
-    """Next-token tables of a distribution over answers; prefixes without mass take those of `otherwise`."""
+    """Next-token tables of answer probabilities (..., V, ..., V); `otherwise` after prefixes without mass."""
     masses = [answers]
     for _ in range(length):
         masses.insert(0, masses[0].sum(axis=-1))
@@ -112,14 +112,14 @@ def policy_divergence(
 
 
 def table_pass_rate(policy: Tables, valid: Array, end: int | None = None) -> Values:
-    """Probability of a correct answer, (*batch)."""
+    """Pass rate (*batch) of a policy's next-token tables; `valid` has shape (*batch, V, ..., V)."""
     checked = tree(policy, valid, end, name="policy")
     axes = tuple(range(-checked.length, 0))
     return np.where(checked.valid, joint(checked.base), 0.0).sum(axis=axes)
 
 
 def valid_answer_shares(policy: Tables, valid: Array, end: int | None = None) -> np.ndarray:
-    """P(answer | correct), (*batch, V, ..., V). Raises ValueError if no correct answer has mass."""
+    """P(answer | correct) of a policy's tables, (*batch, V, ..., V); ValueError without correct mass."""
     checked = tree(policy, valid, end, name="policy")
     answers = joint(checked.base)
     return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
@@ -214,7 +214,7 @@ def answer_mean_policy(
     flats = [flat(part, part.ndim - len(batch)) for part in parts]
 
     def policy_at(pass_rate: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
-        """Stationary policy if the baseline were that pass rate, for (k, ...) trees."""
+        """Stationary tables of (k, ...) trees if the baseline were `pass_rate`, shape (k,)."""
         *tables, verdicts = (
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
@@ -228,7 +228,7 @@ def answer_mean_policy(
         return policy
 
     def shortfall(pass_rate: np.ndarray, *rows: np.ndarray) -> np.ndarray:
-        """Baseline minus the policy's own pass rate; increasing in the baseline."""
+        """Baseline minus the pass rate of its stationary policy, (k,); it increases in the baseline."""
         policy = policy_at(pass_rate, rows[:-1], rows[-1][..., 0])
         return pass_rate - (flat(joint(policy), setting.length) * rows[-2]).sum(axis=-1)
 
@@ -239,7 +239,7 @@ def answer_mean_policy(
 
 
 def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> np.ndarray:
-    """Number of tokens of each answer, as given or by the end symbol."""
+    """Number of tokens of each answer, (V, ..., V): `lengths` if given, else by the end symbol."""
     shape = setting.valid.shape[setting.valid.ndim - setting.length :]
     if lengths is None:
         return answer_lengths(shape[0], setting.length, end)
@@ -252,7 +252,7 @@ def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> n
 def weighed_response(
     base: np.ndarray, values: np.ndarray, cost: np.ndarray, divergence: FDivergence
 ) -> np.ndarray:
-    """Solve for the policy at which values - cost h(u) is constant at each prefix, (..., tokens)."""
+    """Policy (..., tokens) at which values - cost h(pi/base) is constant at each prefix; `cost` positive."""
     supported = base > 0
     high = np.where(supported, values, -np.inf).max(axis=-1)
     least = values if divergence is REVERSE_KL else values - cost

@@ -74,7 +74,7 @@ def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: Validati
 
 
 def _keys(values: Any, place: Sequence[int | str]) -> list[str]:
-    """Keys on the way to a place in the values, without list indices and type names."""
+    """Mapping keys on the way to a validation error's place, without list indices and type names."""
     keys = []
     for key in place:
         if not isinstance(values, Mapping) or key not in values:

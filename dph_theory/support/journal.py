@@ -91,11 +91,11 @@ class Journal(Mapping[str, Any]):
 
     @property
     def _files(self) -> Path:
-        """Files to remove for a fresh start; all journals of the folder if lines may be missing."""
+        """Path to remove for a fresh start; a pattern for the folder's journals if lines may be missing."""
         return self.path.with_name(f"*{self.path.suffix}") if self._may_miss else self.path
 
     def _find(self, path: Path) -> tuple[Any, int]:
-        """Index the entries of a file; returns its identity, and the end of its last complete line."""
+        """Index the entries of a journal file; returns its identity and the end of its last whole line."""
         # If lines may be missing, entries of another identity are skipped.
         stored: Any = None
         end = 0
@@ -120,7 +120,7 @@ class Journal(Mapping[str, Any]):
 
 
 def _entry(line: bytes, *, first: bool) -> tuple[Any, str]:
-    """Parse a line into an identity or an entry; returns it with the damage in words."""
+    """Parse a line into an identity or an entry; returns it, and what is damaged in words or ""."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -190,7 +190,7 @@ class _Words(str):
 
 
 def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
-    """Two different values in the words of an error; for two mappings, the keys that differ."""
+    """Stored and expected value in the words of an error; for mappings, only the keys that differ."""
     if not isinstance(expected, dict) or not isinstance(stored, dict):
         return expected, repr(stored)
     keys = {

@@ -49,7 +49,7 @@ def as_json(value: Any, digits: int | None = None) -> Any:
 
 
 def readable(value: Any) -> str:
-    """`repr` of a dataclass or a named tuple of results: its fields as plain numbers of six digits."""
+    """`repr` of a dataclass or named tuple, with its numbers rounded to six digits."""
     names = getattr(value, "_fields", None) or vars(value)
     shown = (f"{name}={_plain(getattr(value, name))}" for name in names)
     return f"{type(value).__name__}({', '.join(shown)})"

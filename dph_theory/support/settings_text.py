@@ -14,7 +14,7 @@ _WORDS = {
 
 
 def settings_text(run: Mapping[str, Any]) -> str:
-    """Name the method, the form of its KL and its coefficient, and unusual settings."""
+    """Words for a run's method, KL form, coefficient, and unusual optimiser settings."""
     optimiser, rate, rank, anchors = (run[name] for name in ("optimiser", "learning_rate", "rank", "anchors"))
     words = [run["method"], "anchored" if anchors else "", _WORDS.get(run["kl"], "")]
     words.append(f"{run['coefficient']:g}" if run["coefficient"] else "")

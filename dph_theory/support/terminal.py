@@ -76,7 +76,7 @@ class OutputFile(click.ParamType):
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path unchanged."""
+        """Return the path if a file can be written there; otherwise fail with a usage error."""
         path = Path(value)
         if path == STANDARD_OUTPUT:
             return path
@@ -99,7 +99,7 @@ class OutputFolder(click.ParamType):
     name = "directory"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path unchanged."""
+        """Return the path if the folder can be written to or made; otherwise fail with a usage error."""
         path = Path(value)
         existing = next(folder for folder in (path.resolve(), *path.resolve().parents) if folder.exists())
         if not existing.is_dir():

@@ -24,12 +24,12 @@ class Subject:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The names that select all its entries."""
+        """Names that select all entries of the subject: its own and, inside a folder, the folder's."""
         return (self.name, self.folder) if self.folder else (self.name,)
 
 
 def _entries(module: ModuleType, subject: str) -> Iterator[Theorem]:
-    """The entries of a module under their names, in the order of the module."""
+    """Theorems of a module, named SUBJECT.VARIABLE (SUBJECT.KEY in a dictionary), in the module's order."""
     for variable, value in vars(module).items():
         entries = value if isinstance(value, dict) else {variable.lower(): value}
         for word, entry in entries.items():

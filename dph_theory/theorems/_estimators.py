@@ -33,33 +33,33 @@ class Estimator:
     expression: sympy.Expr = field(repr=False)
 
     def on_samples(self, log_ratios: Any) -> Values:
-        """The value k(x) at given log ratios, any shape; k3 without cancellation near 0."""
+        """Value k(x) at log-ratios x = log(pi/ref) of any shape; k3 without cancellation near 0."""
         if self is K3:
             return exp_remainder(-np.asarray(log_ratios, dtype=float))
         return _evaluate(self.expression, log_ratios)
 
     def slope(self, log_ratios: Any) -> Values:
-        """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
+        """Derivative dk/dx at log-ratios x of any shape: factor of a sample's score in the loss gradient."""
         return _evaluate(sympy.diff(self.expression, x), log_ratios)
 
     def expected_value(self, pi: Values, ref: Values) -> Values:
-        """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
+        """Expectation E_pi[k] that the estimator estimates; pi and ref (..., outcomes) give (...)."""
         return (pi * self.on_samples(log_ratio(pi, ref))).sum(axis=-1)
 
     def loss_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_pi[grad k] with fixed samples: the gradient of k as a loss term."""
+        """Logit gradient E_pi[grad k] of k as a loss term, samples constant; shapes (..., outcomes)."""
         return expected_update(pi, self.slope(log_ratio(pi, ref)))
 
     def corrected_loss_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
+        """Logit gradient of (pi/pi_old) k as a loss term, at pi_old = pi; shapes (..., outcomes).
 
-        The ratio is differentiated too, so k itself joins its slope as a weight.
+        The importance ratio is differentiated too, so k itself joins its slope as a weight.
         """
         log_ratios = log_ratio(pi, ref)
         return expected_update(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
     def reward_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_pi[k grad log pi]: the gradient of the penalty when -k is added to the reward."""
+        """Logit gradient E_pi[k grad log pi] of the penalty with -k in the reward; shapes (..., outcomes)."""
         return expected_update(pi, self.on_samples(log_ratio(pi, ref)))
 
 
@@ -67,17 +67,17 @@ K1, K2, K3 = (Estimator(name, ESTIMATORS[name].value(sympy, x)) for name in ("k1
 
 
 def k2_of_ratio(ratio: Values) -> Values:
-    """(log u)^2/2 of the ratio u = pi/ref at samples from ref: zero at u = 1 only, but concave beyond e."""
+    """k2 = (log u)^2/2 of ratios u = pi/ref, any shape, at samples from ref; concave beyond u = e."""
     return np.square(np.log(ratio)) / 2
 
 
 def k3_of_ratio(ratio: Values) -> Values:
-    """The loss u - 1 - log u of the ratio u = pi/ref at samples from ref: k3 at x = log(ref/pi)."""
+    """k3 = u - 1 - log u of ratios u = pi/ref, any shape, at samples from ref."""
     return K3.on_samples(-np.log(ratio))
 
 
 def mean_on_filtered(loss: Callable[[Values], Values], pi: Values, base: Values, valid: Values) -> Values:
-    """E_{p_*}[loss(u)], u = pi/base: an average over correct samples only, shape (...)."""
+    """E_{p_*}[loss(pi/base)], a mean over the base's correct samples; shapes (..., outcomes) give (...)."""
     # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
     ratio = ratio_where(np.asarray(valid).astype(bool), np.asarray(pi), np.asarray(base))
     with np.errstate(divide="ignore"):
@@ -101,17 +101,17 @@ class Moments(NamedTuple):
 
 
 def generator_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
-    """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
+    """Moments (...) of f(u) - f'(1)(u-1) at one sample from ref; the mean is D_f. Source: li2025choice."""
     return _moments(ref, normalised_generator(divergence, pi / ref))
 
 
 def definition_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
-    """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online."""
+    """Moments (...) of (f(u) - f'(1)(u-1))/u at one sample from the policy; the mean is D_f."""
     return _moments(pi, normalised_generator(divergence, pi / ref) / (pi / ref))
 
 
 def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
-    """f(u) - f'(1)(u-1)."""
+    """Generator without its linear term, f(u) - f'(1)(u-1), at ratios u = pi/ref of any shape."""
     return divergence.generator(ratio) - divergence.gauge * (ratio - 1)
 
 

@@ -21,11 +21,11 @@ from ..verification.charts import Chart, chart, discounts, example, log_uniform,
 
 
 def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
-    """The MDP, and the policies pi and pi_old on it, for which the sharp bound is attained.
+    """Parts mdp, pi, pi_old that attain TRPO's sharp bound; gamma, tv and eps have shape (batch,).
 
     In state 0 the new policy gains 2 TV eps over the old one, but its third action, which the old policy
-    never takes, leads to state 1, from which there is no return and in which it loses 2 TV eps. The
-    rewards are the advantages of the old policy, whose value is zero.
+    never takes, leads to state 1, from which there is no return and in which it loses 2 TV eps. The rewards
+    are the advantages of the old policy, whose value is zero.
     """
     zero, one = 0 * tv, 1 + 0 * tv
     # The second action balances the first: no larger an advantage than eps while TV <= 1/2.
@@ -48,12 +48,12 @@ WORST_CHAINS = chart(
 
 
 def scaled_loss(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    """(1-gamma)^2 (L_old(pi) - J(pi)): scaled so that discounts near one do not amplify rounding."""
+    """(1-gamma)^2 (L_old(pi) - J(pi)), (batch,): scaled so that discounts near 1 do not amplify rounding."""
     return (1 - mdp.gamma) ** 2 * (surrogate(mdp, pi, pi_old) - mdp.return_(pi))
 
 
 def with_mdp(P: Values, r: Values, gamma: Values, rho0: Values) -> dict[str, Any]:
-    """The MDP of a test case, as a part that its sides may ask for."""
+    """Part `mdp` of a test case, from transitions P, rewards r, discount gamma and start rho0."""
     return {"mdp": TabularMDP(P, r, gamma, rho0)}
 
 
@@ -61,7 +61,7 @@ STATES = ACTIONS = 3
 
 
 def free_steps(states: int, actions: int) -> Chart:
-    """A step from an old to a new policy in an MDP of so many states and actions."""
+    """Chart of random MDPs with that many states and actions, and two policies, pi and pi_old."""
     return chart(
         P=simplex(states, states, actions),
         r=uniform(-1, 1, states, actions),
@@ -73,7 +73,7 @@ def free_steps(states: int, actions: int) -> Chart:
 
 
 def _like_the_last(values: Values, *axes: int) -> Values:
-    """The last entry along these axes repeated up to three: a state, or an action, like the last one."""
+    """`values` with the last entry of each given axis repeated until the axis has three."""
     for axis in axes:
         last = np.take(values, [-1], axis=axis)
         values = np.concatenate([values] + [last] * (STATES - values.shape[axis]), axis=axis)
@@ -81,16 +81,16 @@ def _like_the_last(values: Values, *axes: int) -> Values:
 
 
 def _unused(values: Values) -> Values:
-    """Zero probabilities added at the end of the last axis, up to three."""
+    """`values` with zeros appended to the last axis until it has three entries."""
     zero = 0 * values[..., :1]
     return np.concatenate([values] + [zero] * (STATES - values.shape[-1]), axis=-1)
 
 
 def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
-    """Steps at every distance `away` from an extreme one, `extreme(gamma, tv, eps)`, on three states.
+    """Chart of steps between an extreme one, `extreme(gamma, tv, eps)`, and free ones, on three states.
 
-    At away = 0 it is the extreme step itself, at 1 and -1 a free one: the extreme is inside the chart, where
-    few random draws come near it.
+    The part `away` is 0 at the extreme step itself, 1 and -1 at a free one: the extreme is inside the chart,
+    where few random draws come near it.
     """
 
     def derive(
@@ -142,7 +142,7 @@ STEP = example(
 
 
 def scaled_trpo_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    """4 eps gamma max_s TV_s^2, TRPO's penalty in the scale of `scaled_loss`."""
+    """TRPO's penalty times (1-gamma)^2, that is 4 eps gamma max_s TV_s^2, shape (batch,)."""
     return (1 - mdp.gamma) ** 2 * trpo_penalty(mdp, pi, pi_old)
 
 
@@ -151,7 +151,7 @@ STATED = (FORWARD_KL, alpha_divergence(0.5), JENSEN_SHANNON)
 
 
 def triples(states: int, actions: int) -> Chart:
-    """A new, an old and a reference policy in an MDP of so many states and actions."""
+    """Chart of random MDPs of that size with a new, an old and a reference policy (pi, pi_old, pi_pef)."""
     reference = simplex(actions, states, zeros=True)
     return chart(**free_steps(states, actions).parts, pi_pef=reference).deriving(with_mdp)
 
@@ -168,7 +168,10 @@ COUNTEREXAMPLE = example(
 def stated_bounds(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
-    """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
+    """Theorem 1's three right sides (one per D_f) times 1-gamma, (batch, 3), C_f times `constant`.
+
+    `reading` says whose advantage delta bounds, that of pi_old ("old") or of pi ("new"); see `stated_bound`.
+    """
     bounds = stacked(lambda d: (1 - mdp.gamma) * stated_bound(mdp, pi, pi_old, pi_pef, d, reading), STATED)
     if constant == 1:
         return bounds
@@ -181,12 +184,12 @@ def stated_bounds(
 def least_stated_bound(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
-    """The least of the three: where it exceeds the return, all three do."""
+    """Smallest of `stated_bounds` (same arguments), (batch,): if it exceeds the return, all three do."""
     return np.min(stated_bounds(mdp, pi, pi_old, pi_pef, reading, constant), axis=-1)
 
 
 def normalised_return(mdp: TabularMDP, pi: Values) -> Values:
-    """(1-gamma) J(pi)."""
+    """Normalised return (1-gamma) J(pi), shape (batch,)."""
     return (1 - mdp.gamma) * mdp.return_(pi)
 
 
@@ -208,5 +211,5 @@ EVEN = example(
 
 
 def shortfall(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    """By how much the new policy's gain over the old one falls short of delta, times 1-gamma."""
+    """delta - (1-gamma)(J(pi) - J(pi_old)), (batch,); delta is the least advantage of pi_pef over pi_old."""
     return anchor_gain(mdp, pi_old, pi_pef) - (1 - mdp.gamma) * (mdp.return_(pi) - mdp.return_(pi_old))

@@ -26,33 +26,33 @@ PAIR_WITH_ZEROS = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
 
 
 def chosen_member(chosen: Values, family: Values) -> Values:
-    """The chosen member itself, (..., outcomes); the even mixture of them if several are tied."""
+    """Member (..., outcomes) of the family that the mask `chosen` (..., members) selects; ties averaged."""
     return masked(family, chosen[..., None]).sum(axis=-2) / chosen.sum(axis=-1)[..., None]
 
 
 def moved_onto_valid(policy: Values, valid: Values) -> Values:
-    """The policy with its invalid mass moved to the first, valid outcome: it runs over all on Y1."""
+    """Fully correct policy (..., outcomes): incorrect answers' mass is moved to the first, correct one."""
     first = np.arange(policy.shape[-1]) == 0
     return masked(policy, valid) + masked(add_axes(pass_rate(policy, ~valid), 1), first)
 
 
 def entropy(policy: Values) -> Values:
-    """The Shannon entropy of distributions with full support, over the last axis."""
+    """Shannon entropy in nats over the last axis, for distributions without zeros."""
     return -(policy * np.log(policy)).sum(axis=-1)
 
 
 def centred(policy: Values, values: Values) -> Values:
-    """The values minus their mean under the policy, over the last axis."""
+    """Values minus their mean under the policy over the last axis; shapes (..., outcomes)."""
     return values - (policy * values).sum(axis=-1, keepdims=True)
 
 
 def logit_update(policy: Values, weights: Values) -> Values:
-    """The sum of weights w times grad log pi in logits, w - pi sum w; shapes (..., outcomes)."""
+    """Sum over outcomes of w_y grad log pi(y) in logits, w - pi sum w; shapes (..., outcomes)."""
     return weights - policy * weights.sum(axis=-1, keepdims=True)
 
 
 def expected_update(policy: Values, coefficient: Values) -> Values:
-    """E_pi[c grad log pi] in logits: a reward's policy gradient, the update by answers' coefficients."""
+    """E_pi[c grad log pi] in logits, a policy gradient with coefficient c per outcome; (..., outcomes)."""
     return logit_update(policy, policy * coefficient)
 
 
@@ -64,10 +64,10 @@ TRAINING_RUN = example(base=".3 .2 .1 .4", valid=[True, True, True, False], time
 
 
 def lost_with_penalty(base: Values, valid: Values, time: Values, beta: Values) -> Values:
-    """KL(a || q_t) along the natural gradient of E_q v - beta KL(q || a)."""
+    """KL(base || q_t), (batch,), after natural-gradient ascent on E_q v - beta KL(q || base) for `time`."""
     return FORWARD_KL(tilted(base, valid, beta / (1 - np.exp(-beta * time))), base)
 
 
 def lost_without_penalty(base: Values, valid: Values, time: Values) -> Values:
-    """KL(a || q_t) along that of the reward alone."""
+    """KL(base || q_t), (batch,), after natural-gradient ascent on the pass rate alone for `time`."""
     return FORWARD_KL(tilted(base, valid, 1 / time), base)

@@ -24,14 +24,14 @@ def shared_lines(policy: Values, rho: Values, weighting: Weighting) -> Values:
 
 
 def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
-    """The merits at which these shares meet the condition: 1/alpha(q), less by the slack where q = 0."""
+    """Prompt weights (batch, strategies) that make `shares` stationary: 1/alpha(q), times slack at q = 0."""
     weights = weighting.weight(shares)
     merits = np.where(shares > 0, 1.0, slack) / weights
     return merits / merits.sum(axis=-1, keepdims=True)
 
 
 def sets(members: Values) -> Values:
-    """Success sets (batch, prompts, strategies) by coins; the first strategy solves the first prompt."""
+    """Success sets (batch, prompts, strategies): 1 if the coin `members` is below 1/2, and at [:, 0, 0]."""
     success = (members < 0.5).astype(float)
     success[:, 0, 0] = 1.0
     return success

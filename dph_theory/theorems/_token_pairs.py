@@ -24,7 +24,7 @@ RatioLoss: TypeAlias = Callable[[Values], Values]
 def two_tables(
     pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
 ) -> dict[str, list[Values]]:
-    """Policy and reference as tables."""
+    """Parts pi_tokens and ref_tokens: next-token tables (first token; second given first) of two policies."""
     return {"pi_tokens": [pi_first, pi_second], "ref_tokens": [ref_first, ref_second]}
 
 
@@ -55,14 +55,18 @@ JS_AND_ALPHAS = (JENSEN_SHANNON, *map(alpha_divergence, TWO_ALPHAS))
 
 
 def possible(tokens: int) -> np.ndarray:
-    """Which triples of so many tokens, the last of them the end, are strings."""
+    """Mask (tokens^3,) of the triples that are strings: after the last symbol, the end, only it follows."""
     end = tokens - 1
     triples = itertools.product(range(tokens), repeat=3)
     return np.array([end not in triple[:2] or triple[1:] == (end, end) for triple in triples])
 
 
 def string_tables(first: Values, second: Values, third: Values) -> list[Values]:
-    """The tables of all triples, from those of tokens before an end."""
+    """Next-token tables of all triples, from the tables of prefixes that have not ended.
+
+    `first` has shape (batch, tokens), `second` (batch, words, tokens), `third` (batch, words, words, tokens),
+    where tokens = words + 1 is with the end symbol.
+    """
     return [first, _and_after_end(second), _and_after_end(third)]
 
 
@@ -75,7 +79,7 @@ def _and_after_end(table: Values) -> Values:
 
 
 def string_parts(role: str, symbols: int, zeros: bool) -> dict[str, Part]:
-    """The tables of tokens before an end, named by the role of their policy."""
+    """Chart parts {role}_first, _second, _third: random next-token tables of prefixes that have not ended."""
     prefixes = {"first": (), "second": (symbols,), "third": (symbols, symbols)}
     return {f"{role}_{name}": simplex(symbols + 1, *before, zeros=zeros) for name, before in prefixes.items()}
 
@@ -88,7 +92,7 @@ def two_strings(
     ref_second: Values,
     ref_third: Values,
 ) -> dict[str, list[Values]]:
-    """Policy and reference as tables."""
+    """Parts pi_tokens and ref_tokens, the `string_tables` of two policies over strings of up to 3 tokens."""
     return {
         "pi_tokens": string_tables(pi_first, pi_second, pi_third),
         "ref_tokens": string_tables(ref_first, ref_second, ref_third),
@@ -119,7 +123,7 @@ def sampled_strings(
     base_third: Values,
     correct: Values,
 ) -> dict[str, Any]:
-    """Policy and base as tables and as distributions of triples, and which triples are correct."""
+    """Parts: a policy and a base as `string_tables` and as distributions, and the mask `valid` of triples."""
     pi = string_tables(pi_first, pi_second, pi_third)
     base = string_tables(base_first, base_second, base_third)
     base_strings = sequences(base)
@@ -129,7 +133,7 @@ def sampled_strings(
 
 
 def sampled(symbols: int, zeros: bool) -> Chart:
-    """Policy and base over strings of so many symbols and an end, and a verifier."""
+    """Chart of a policy and a base over strings of that many symbols and an end, with a verifier."""
     parts = string_parts("pi", symbols, zeros) | string_parts("base", symbols, False)
     strings = int(possible(symbols + 1).sum())
     return chart(**parts, correct=masks(strings)).deriving(sampled_strings)
@@ -178,7 +182,7 @@ FIRST_DIFFERS = example(
 
 
 def first_token_gradient(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
-    """The gradient of KL(pi || ref) of whole answers in the first token's logits."""
+    """Gradient of KL(pi || ref) between whole answers in the first token's logits, (batch, symbols)."""
     pairs = (first, second), (ref_first, ref_second)
     answers, ref = ((a[..., None] * b).reshape(len(a), -1) for a, b in pairs)
     # A first logit moves all answers that begin with it alike.
@@ -186,12 +190,12 @@ def first_token_gradient(first: Values, second: Values, ref_first: Values, ref_s
 
 
 def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float = 1) -> Values:
-    """The KL K_x after each first token, times `factor`, as a reward in its gradient: pi(x) (K_x - E K)."""
+    """Logit gradient pi(x)(K_x - E K), (..., symbols), K_x `factor` times the second token's KL after x."""
     return expected_update(first, factor * REVERSE_KL(second, ref_second))
 
 
 def independent(first: Values, second: Values) -> Values:
-    """The distribution of two independent tokens, two (..., symbols) to (..., symbols^2)."""
+    """Distribution (..., symbols^2) of two independent tokens with distributions (..., symbols)."""
     return sequences([first, second[..., None, :]])
 
 
@@ -202,7 +206,7 @@ def independent_divergences(
     ref_first: Values,
     ref_second: Values,
 ) -> Values:
-    """Each D_f of the two distributions of sequences of independent tokens, (..., divergences)."""
+    """D_f(pi || ref) of pairs of independent tokens, (..., divergences), from tokens' (..., symbols)."""
     pi, ref = independent(pi_first, pi_second), independent(ref_first, ref_second)
     return stacked(lambda divergence: divergence(pi, ref), divergences)
 
@@ -214,7 +218,7 @@ def summed_divergences(
     ref_first: Values,
     ref_second: Values,
 ) -> Values:
-    """The sum over two independent tokens of each D_f, (..., divergences)."""
+    """Sum of D_f(pi || ref) over two independent tokens, (..., divergences), from tokens' (..., symbols)."""
     first = stacked(lambda divergence: divergence(pi_first, ref_first), divergences)
     return first + stacked(lambda divergence: divergence(pi_second, ref_second), divergences)
 
@@ -232,9 +236,9 @@ def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables,
 
 
 def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Iterator[Values]:
-    """The ratios of every token, in the shapes of the tables; one at tokens of no correct sequence.
+    """Yield pi/base at each position in the shape of its table; 1 at tokens of no correct sequence.
 
-    These have no weight: a ratio of one there keeps every policy finite.
+    `valid` (..., symbols^length) marks the correct sequences.
     """
     correct = valid.reshape(base_tokens[-1].shape)
     for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
@@ -243,12 +247,12 @@ def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Ite
 
 
 def ratio_where(where: Values, pi: Values, base: Values) -> Values:
-    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
+    """Ratios pi/base where the mask is true and the base not zero, else 1; shape of `pi`."""
     where = where & (base != 0)
     return np.where(where, pi, 1.0) / np.where(where, base, 1.0)
 
 
 def success_and_failure(tokens: Tables, reward: Values) -> Values:
-    """(J, 1-J) for a reward of each sequence in [0, 1], each summed on its own: none loses digits near 0."""
+    """Pair (J, 1-J) on a last axis, for rewards in [0, 1] of whole sequences, each without cancellation."""
     answers = sequences(tokens)
     return np.stack([(answers * reward).sum(axis=-1), (answers * (1 - reward)).sum(axis=-1)], axis=-1)

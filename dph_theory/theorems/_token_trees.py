@@ -19,7 +19,7 @@ END = 2
 
 
 def string_tables(first: Values, second: Values, third: Values, valid: Values) -> dict[str, Any]:
-    """The base's next-token tables, and the rewards of its answers, (batch, 3, 3, 3), none of others."""
+    """Parts `base`, next-token tables, and `verdicts`, rewards (batch, 3, 3, 3), 0 for non-strings."""
     symbols = np.arange(END + 1)
     at_once, later = symbols == END, (symbols[:, None] == END) | (symbols == END)
     tables = [first, _ended(second, at_once), _ended(third, later)]
@@ -51,18 +51,18 @@ STRING = example(
 
 
 def verifier(first: Values, valid: Values) -> Values:
-    """The nine rewards in the shape of the tree, (batch, symbols, symbols)."""
+    """Rewards `valid` (batch, 9) in the shape of the tree, (batch, symbols, symbols)."""
     symbols = first.shape[-1]
     return valid.reshape(*valid.shape[:1], symbols, symbols)
 
 
 def flat(answers: Values) -> Values:
-    """Values of answers, or of prefixes, along one last axis."""
+    """Values of answers or of prefixes, (batch, ...), flattened to (batch, number)."""
     return answers.reshape(len(answers), -1)
 
 
 def restricted(table: Values, promising: Any) -> tuple[Values, Values]:
-    """The table on the promising tokens, normalised, and their mass; rows without one are left alone."""
+    """Rows of the table conditioned on the tokens of the mask, and their mass; rows without any unchanged."""
     mass = np.where(promising, table, 0.0).sum(axis=-1)
     possible = promising.any(axis=-1, keepdims=True)
     mass = np.where(possible[..., 0], mass, 1.0)
@@ -70,7 +70,7 @@ def restricted(table: Values, promising: Any) -> tuple[Values, Values]:
 
 
 def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], list[Values]]:
-    """The locally filtered model's tables, and the mass of the tokens retained at each prefix."""
+    """Constrained decoding by position: its tables, and the mass of the allowed tokens at each prefix."""
     tables, masses, promising = list[Values](), list[Values](), verdicts
     for table in reversed(base):
         filtered_table, mass = restricted(table, promising)

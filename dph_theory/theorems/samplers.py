@@ -53,7 +53,7 @@ DECISION = theorem(
 def update_at_tilted(
     base: Values, valid: Values, beta: Values, sampler: Values, *, in_reward: bool = True
 ) -> Values:
-    """In logits, at p_beta, of answers drawn from the sampler: the KL in the reward, or k2 in the loss."""
+    """Expected logit update (batch, answers) at p_beta, answers from `sampler`; KL in reward or k2 loss."""
     policy = tilted(base, valid, beta)
     penalty = add_axes(beta, 1) * np.log(policy / base)
     coefficient = centred(sampler, valid - penalty) if in_reward else centred(sampler, valid) - penalty
@@ -87,7 +87,7 @@ REWARD = theorem(
 
 
 def update_outside(policy: Values, nucleus: Values, advantage: Values, *, baseline: bool = True) -> Values:
-    """The update of the logits that the sampler leaves out, with the mean advantage as baseline or none."""
+    """Expected logit update (batch, answers) outside the nucleus, 0 inside; mean advantage as baseline."""
     sampler = normalised(masked(policy, nucleus))
     coefficient = centred(sampler, advantage) if baseline else advantage
     return masked(logit_update(policy, sampler * coefficient), ~nucleus)
@@ -170,16 +170,6 @@ ANY_REWARD = theorem(
 )
 
 
-FINISHED = np.arange(5) < 4
-
-
-def odds(base: Values, valid: Values, beta: Values) -> Values:
-    """Finished over cut, where the finished are p_beta and their logits' sum is the base's."""
-    mean = add_axes(valid.sum(axis=-1), 1) / 4
-    weights = base * np.exp((valid - mean) / add_axes(beta, 1))
-    return masked(weights, FINISHED).sum(axis=-1) / base[..., -1]
-
-
 def true_rate(right: Values, hacks: Values, accepted: Values, refused: Values, beta: Values) -> Values:
     wrong = (1 - right - hacks) * np.exp((accepted + refused - 1) / beta)
     return right / (right + wrong + hacks * np.exp(refused / beta))
@@ -190,7 +180,11 @@ def true_rate_at_best(right: Values, hacks: Values, accepted: Values, refused: V
 
 
 def true_rate_without_refusals(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
-    """At the beta of the odds A0/h alone."""
+    """True pass rate (batch,) at the beta that ignores that correct answers may be refused.
+
+    The base's masses are `right` (correct) and `hacks` (pass always); `accepted` and `refused` are the
+    chances that another incorrect answer passes and that a correct one fails.
+    """
     beta = (1 - accepted) / np.log((1 - right - hacks) / hacks)
     return true_rate(right, hacks, accepted, refused, beta)
 

@@ -76,7 +76,7 @@ class OwnAndPair(NamedTuple):
 
     @property
     def prompts(self) -> np.ndarray:
-        """From so many prompts on the others outweigh the own training; inf where `pair` is not negative."""
+        """Number of prompts beyond which effects between prompts outweigh their own, (ks,), or inf."""
         with np.errstate(divide="ignore"):
             return np.where(self.pair < 0, 1 - self.own / np.minimum(self.pair, -0.0), np.inf)
 
@@ -115,7 +115,7 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
 
 
 def _checked(kernel: Kernel, rates: Scalars) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel and the rates of its prompts."""
+    """Kernel (prompts, prompts) and rates (prompts,) as arrays; ValueError if they do not fit."""
     kernel, rates = inner_products("kernel", kernel), np.atleast_1d(probability("rates", rates))
     if rates.ndim != 1 or len(kernel) != len(rates):
         raise argument_error("kernel.shape", kernel.shape, f"{2 * rates.shape}, as there are rates")
@@ -130,7 +130,7 @@ def _forces(drive: Scalars, rates: np.ndarray) -> np.ndarray:
 
 
 def prompt_indices(name: str, prompts: Prompts, count: int) -> np.ndarray:
-    """Indices of some of so many prompts, from indices or a mask; ValueError for others, or none."""
+    """Indices of prompts among `count`, from indices or a mask; ValueError for invalid ones, or none."""
     try:
         indices = np.asarray(prompts)
     except ValueError:  # Rows of unequal length.

@@ -54,7 +54,7 @@ def inner_products(name: str, value: Any, *, positive: bool = False) -> np.ndarr
 
 
 def _vectors(value: Any) -> np.ndarray:
-    """One a row, finite; of float32 no copy is made, nor one of them as truth values."""
+    """Finite vectors (answers, numbers), one per row; float32 arrays are not copied."""
     vectors = value if getattr(value, "dtype", None) == np.float32 else finite("gradients", value)
     if vectors.ndim != 2 or (vectors.size and not np.isfinite([vectors.min(), vectors.max()]).all()):
         raise argument_error("gradients", vectors, "finite vectors, one a row")
@@ -62,7 +62,7 @@ def _vectors(value: Any) -> np.ndarray:
 
 
 def cosines(kernel: np.ndarray) -> np.ndarray:
-    """The cosines between gradients, from their inner products; 0 where a gradient is."""
+    """Cosines between gradients (prompts, prompts), from their inner products; 0 for zero gradients."""
     length = np.sqrt(np.abs(np.diag(kernel)))
     length[length == 0] = np.inf
     return kernel / length[:, None] / length
@@ -156,13 +156,13 @@ class AnswerKernel:
         return np.searchsorted(self.prompt, np.arange(len(self.names)))
 
     def prompts_in(self, *sets: str) -> np.ndarray:
-        """The indices of the prompts of these sets; ValueError for a set that there is not."""
+        """Indices of the prompts of these sets; ValueError for an unknown set."""
         for name in sets:
             choice("set", name, tuple(dict.fromkeys(self.sets)))
         return np.flatnonzero(np.isin(self.sets, sets))
 
     def places(self, *sets: str) -> dict[str, int]:
-        """The indices of the prompts of these sets, by default all, by name; ValueError for a name twice."""
+        """Index of each prompt of these sets (default: all) by its name; ValueError for a repeated name."""
         chosen = self.prompts_in(*(sets or self.sets))
         (name, times), *_ = Counter(self.names[i] for i in chosen).most_common(1)
         if times > 1:
@@ -171,7 +171,7 @@ class AnswerKernel:
 
     @cached_property
     def rates(self) -> Float[np.ndarray, " prompts"]:
-        """Pass rates."""
+        """Pass rate of each prompt, the summed probability of its correct answers."""
         return np.minimum(np.add.reduceat(np.exp(self.log_p) * self.correct, self.starts), 1.0)
 
     @cached_property
@@ -193,7 +193,7 @@ class AnswerKernel:
 
     @property
     def _rows(self) -> Iterator[slice]:
-        """The rows of each prompt."""
+        """Slices of the answers that belong to each prompt, in order."""
         return (slice(*ends) for ends in pairwise([*self.starts, self.prompt.size]))
 
     def alone(self) -> "AnswerKernel":
@@ -205,7 +205,7 @@ class AnswerKernel:
         return replace(self, gradients=blocks)
 
     def save(self, path: Path) -> None:
-        """Write it as one .npz file, whole or not at all."""
+        """Write the kernel as one .npz file, atomically."""
         arrays = {name: getattr(self, name) for name in ("prompt", "log_p", "correct")}
         words = json.dumps({"kind": KIND, "names": self.names, "sets": self.sets, **self.about})
         with replacing(path) as partial, partial.open("wb") as file:

@@ -114,7 +114,7 @@ class LinearisedMethod:
 
     @classmethod
     def from_objective(cls, objective: Objective) -> "LinearisedMethod":
-        """The method that follows an objective's gradient; ValueError where that is not known."""
+        """Method that follows an objective's gradient; ValueError if that gradient is not known."""
         scale, kl = objective.advantage.scale, objective.divergence
         if objective.undecided or (objective.coefficient and kl is None):
             raise ValueError(f"no forecast: {objective.unknown}")
@@ -132,7 +132,7 @@ class TrainingCurves:
     rates: Float[np.ndarray, "seeds times prompts"]
 
     def pass_at_k(self, prompts: Sequence[int] | np.ndarray, k: Scalars) -> np.ndarray:
-        """Mean Pass@k of these prompts, (seeds, steps + 1) and the shape of k."""
+        """Mean Pass@k over these prompts, shape (seeds, steps + 1, *k.shape)."""
         k, chosen = integers("k", k, at_least=1), prompt_indices("prompts", prompts, self.rates.shape[-1])
         rates = self.rates[..., chosen][(..., *[None] * k.ndim)]
         return np.asarray(exact_pass_at_k(rates, k)).mean(axis=2)
@@ -145,7 +145,7 @@ class TrainingCurves:
             return np.clip(np.log(rates) - np.log1p(-rates), -FARTHEST, FARTHEST)
 
     def first_move(self, prompts: Sequence[int] | np.ndarray) -> float:
-        """The root mean square over these prompts of what the first step adds to their log odds."""
+        """Root mean square, over these prompts, of the change of log odds in the first step."""
         start, after = self.log_odds[:2, prompt_indices("prompts", prompts, self.rates.shape[-1])]
         return float(np.sqrt(np.mean((after - start) ** 2)))
 
@@ -297,7 +297,7 @@ class _TouchedAnswers:
         return np.asarray(np.add.reduceat(mass * kernel.correct, kernel.starts, axis=1) / total)
 
     def _stored_shares(self, seeds: int) -> list[np.ndarray]:
-        """For each hold the shares of its stored answers, (seeds, prompts, answers), zero elsewhere."""
+        """Shares of stored answers, (seeds, prompts, answers), one array per rehearsal or KL on prompts."""
         shares = []
         for hold, prompts in zip(self.method.holds, self.holds, strict=True):
             share = self.ref * (self.correct if hold.correct_only else 1)
@@ -332,7 +332,7 @@ class _TouchedAnswers:
         return scores
 
     def _chosen(self, seeds: int) -> np.ndarray:
-        """Prompts that a step explores, (seeds, prompts)."""
+        """Mask (seeds, prompts) of the prompts in a step's batch, drawn among the trained ones."""
         explored = np.repeat(self.explored[None], seeds, axis=0)
         if self.batch == self.explored.sum():
             return explored
@@ -342,7 +342,7 @@ class _TouchedAnswers:
         return order < self.batch
 
     def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Factor of the score of an answer: its advantage minus the slope of the divergence."""
+        """Factor of each answer's score, (seeds, prompts, answers): advantage minus divergence slope."""
         method, reward = self.method, self.correct.astype(float)
         if method.alpha is not None:
             reward = self._target_reward(p, method.alpha)
@@ -360,7 +360,7 @@ class _TouchedAnswers:
         return advantage if method.in_reward else advantage - method.beta * slope
 
     def _of_mixed(self, rate: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """The weight of a group in the mean over mixed groups alone, over that in the mean over all."""
+        """Weight of a group if groups of equal rewards are dropped, relative to the mean over all groups."""
         if self.noise:
             mixed = (rate > 0) & (rate < 1) & chosen
             return np.asarray(mixed * self.batch / np.maximum(mixed.sum(axis=1, keepdims=True), 1))
@@ -375,7 +375,7 @@ class _TouchedAnswers:
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
     ) -> np.ndarray:
-        """One over what a group's advantages are divided by; for 0/1 rewards in expectation alpha_G(V)."""
+        """Factor 1/divisor of a group's centred rewards, (seeds, prompts); without noise alpha_G(V)."""
         size, scale = self.method.group_size, self.method.scale
         if not self.noise and not self.method.in_reward and self.method.alpha is None:
             return group_weight(size, rate, scale)
@@ -389,7 +389,7 @@ class _TouchedAnswers:
         return np.where(spread > _SAME, above_mean / np.maximum(spread, _SAME), 0.0)
 
     def _target_reward(self, p: np.ndarray, alpha: float) -> np.ndarray:
-        """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base conditioned on being correct.
+        """alpha-DPG's reward ((p_*/pi)^alpha - 1)/alpha of each answer, (seeds, prompts, answers).
 
         Source: entries `alpha_dpg`.
         """
@@ -400,7 +400,7 @@ class _TouchedAnswers:
 
 
 def _counts(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:
-    """Counts of so many draws by the shares of the last axis; none where a row of shares is zero."""
+    """Counts of `count` draws from the shares on the last axis, in their shape; 0 in rows without shares."""
     total = shares.sum(axis=-1, keepdims=True)
     drawn = generator.multinomial(count, np.where(total > 0, shares / np.where(total > 0, total, 1), 0.0))
     # What rounding leaves over falls on the last answer: a row without shares draws nothing.

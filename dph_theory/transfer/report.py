@@ -23,7 +23,7 @@ _NOISE = {
 
 
 def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
-    """The prompts, their Pass@k, how they are coupled, which way training begins, and what to ask next."""
+    """Lines on the prompts, their Pass@k, how they are coupled, how training begins, and next commands."""
     sets = list(dict.fromkeys(kernel.sets))
     coupling, rates = kernel.log_odds
     lines = [f"{kernel!r}, stored in {path}"]
@@ -66,7 +66,7 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
 
 
 def _noise_lines(kernel: AnswerKernel) -> Iterator[str]:
-    """Effect of sampling on the kernel, and the prompts whose samples are uninformative."""
+    """Yield lines on the sampling noise of the kernel, and on prompts whose samples all agree."""
     for name, words in _NOISE.items():
         if name in kernel.about:
             yield f"noise of sampled answers: {kernel.about[name]:.0%} {words}"

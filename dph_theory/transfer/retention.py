@@ -44,7 +44,7 @@ class Weighting:
 
 
 def group_weighting(group_size: int, scale: str = "std") -> Weighting:
-    """The weighting of a group-relative advantage, divided as `stationary.groups.SCALES` names it.
+    """Weighting alpha_G(V) of pass-rate gradients by a group-relative advantage, divided by `scale`.
 
     Of the std-normalised forms alpha is symmetric about one half and falls up to it from groups of four on;
     the mean's falls everywhere; undivided, and for groups of two or three with the std, it is constant.
@@ -63,7 +63,7 @@ def group_weighting(group_size: int, scale: str = "std") -> Weighting:
 
 
 def power_weighting(power: float) -> Weighting:
-    """V^-p for p >= 0: the log of the pass rate at p = 1, the pass rate itself at 0. ValueError below 0."""
+    """Weighting V^-p, p >= 0, which maximises log V at p = 1 and V itself at 0; ValueError for p < 0."""
     p = scalar("power", real("power", power, at_least=0, below=np.inf))
 
     def objective(rate: Values) -> Values:
@@ -78,18 +78,19 @@ def power_weighting(power: float) -> Weighting:
 
 
 def shared_objective(policy: Any, success: Any, rho: Any, weighting: Weighting) -> Values:
-    """J(q) = sum_x rho_x J(V_x) of policies (..., strategies); success (prompts, strategies), rho (prompts,).
+    """J(q) = sum_x rho_x J(V_x), (...), of policies q (..., strategies); V_x = sum_s c_xs q_s.
 
-    ValueError for what are no probabilities, or shapes that do not fit.
+    `success` is c (prompts, strategies), rho (prompts,). ValueError if these are no probabilities or do not
+    fit.
     """
     policy, success, rho = _shared(policy, success, rho)
     return np.asarray(weighting.objective(np.clip(policy @ success.T, 0, 1)) @ rho)
 
 
 def strategy_drive(policy: Any, success: Any, rho: Any, weighting: Weighting) -> Values:
-    """The expected-gradient motion of the strategies' logits: q_s sum_x rho_x alpha(V_x) (c_xs - V_x).
+    """Gradient of `shared_objective` in the strategies' logits, q_s sum_x rho_x alpha(V_x) (c_xs - V_x).
 
-    Parameters and errors as in `shared_objective`; (..., strategies). It is the gradient of the objective.
+    Parameters and errors are those of `shared_objective`; the result has shape (..., strategies).
     """
     policy, success, rho = _shared(policy, success, rho)
     rates = np.clip(policy @ success.T, 0, 1)
@@ -177,7 +178,7 @@ def retained_shares(merits: Any, weighting: Weighting) -> Values:
 
 
 def _level_shares(log_merits: Values, log_level: Values, weighting: Weighting) -> Values:
-    """The falling shares (levels, strategies) at which merit times weight is the level, 0 where none is."""
+    """Shares (levels, strategies) at which prompt weight times alpha equals the level; 0 if none does."""
     top = np.asarray(weighting.falls_until)
     return rising_root(
         lambda share, target: target[..., 0] - _log_weight(weighting, share),
@@ -186,7 +187,7 @@ def _level_shares(log_merits: Values, log_level: Values, weighting: Weighting) -
 
 
 def _water_filling(log_merits: Values, weighting: Weighting) -> Values:
-    """The shares of sum one among those of one level where alpha falls (water filling)."""
+    """Shares (strategies,) that sum to one, at one level of prompt weight times alpha (water filling)."""
     top, most = np.asarray(weighting.falls_until), log_merits.max()
     # Between the level at which the best would have all that it may, and the one at which nobody has any.
     low = np.maximum(np.asarray(most + _log_weight(weighting, top)), most - 700.0)
@@ -197,7 +198,7 @@ def _water_filling(log_merits: Values, weighting: Weighting) -> Values:
 
 
 def _ends_of_one_leader(merits: Values, weighting: Weighting) -> Values:
-    """The ends where alpha is symmetric about one half: the shares level with the leader's cross one."""
+    """Stable shares (ends, strategies) for alpha symmetric about 1/2, where one strategy exceeds 1/2."""
     leader, log_merits = int(merits.argmax()), np.log(merits)
     rivals = np.delete(log_merits, leader)
 
@@ -222,7 +223,7 @@ def _ends_of_one_leader(merits: Values, weighting: Weighting) -> Values:
 
 
 def _upward_crossings(excess: Callable[[Values], Values], top: float, steepest: float) -> list[float]:
-    """Point at which a function of slopes in +-`steepest` crosses zero upwards between one half and `top`."""
+    """Points between 1/2 and `top` at which a function with |slope| <= `steepest` becomes positive."""
     if top <= 0.5:
         return []
     ends = np.linspace(0.5, top, 33)

@@ -53,7 +53,7 @@ class Chart:
         return instance
 
     def completed(self, instance: Instance) -> Mapping[str, Any]:
-        """The test case with the parts derived from it."""
+        """Test case together with the parts that `derive` computes from it."""
         if self.derive is None:
             return instance
         return {
@@ -62,11 +62,11 @@ class Chart:
         }
 
     def deriving(self, derive: Callable[..., Mapping[str, Any]]) -> "Chart":
-        """Chart with derived parts."""
+        """Chart whose test cases also have the parts that derive(**parts) returns."""
         return replace(self, derive=derive)
 
     def rounded(self, instance: Instance, digits: int) -> Instance:
-        """The nearest test cases whose numbers have about that many digits, as exact fractions."""
+        """Nearby test case whose numbers are exact fractions of about that many digits."""
         return {name: self.parts[name].rounded(value, digits) for name, value in instance.items()}
 
 
@@ -91,16 +91,16 @@ class Example:
     def giving(
         self, *, value: str | None = None, lhs: str | None = None, rhs: str | None = None
     ) -> "Example":
-        """The example with what both sides of a statement must give there, to the digits written, or one."""
+        """Example with the values that the sides must have there (`value` for both), as decimal strings."""
         sides = (value if side is None else side for side in (lhs, rhs))
         return Example(self.parts, *(None if side is None else np.array(side.split()) for side in sides))
 
     def restricted_to(self, chart: "Chart") -> "Example":
-        """The example with the parts alone that test cases of a chart have."""
+        """Example with only those parts that test cases of the chart have."""
         return replace(self, parts={name: part for name, part in self.parts.items() if name in chart.parts})
 
     def but(self, **parts: Any) -> "Example":
-        """The example with parts changed, added or, if None, left out; written as for `example`.
+        """Example with parts changed, added or (None) left out, written as for `example`.
 
         The values of the sides there are not known.
         """
@@ -138,14 +138,14 @@ _round_each = np.frompyfunc(_round, 2, 1)
 
 
 def _round_rates(rates: np.ndarray, digits: int) -> np.ndarray:
-    """Fractions strictly between 0 and 1: above one half it is the complement that is rounded."""
+    """Rates in (0, 1) as fractions of few digits; above 1/2 the complement is rounded."""
     near = np.minimum(rates, 1 - rates)
     fractions = _round_each(near, digits)
     return np.where(rates <= 0.5, fractions, 1 - fractions)
 
 
 def _round_distribution(distribution: np.ndarray, digits: int) -> np.ndarray:
-    """Fractions that sum to one: every entry is rounded but the largest, which takes the rest."""
+    """Fractions that sum to one: each entry is rounded, and the largest takes the rest."""
     fractions = np.array([_round(value, digits) for value in distribution], dtype=object)
     top = int(np.argmax(distribution))
     fractions[top] = 1 - (fractions.sum() - fractions[top])
@@ -157,7 +157,7 @@ def _round_distributions(distributions: np.ndarray, digits: int) -> np.ndarray:
 
 
 def _centred(cube: np.ndarray, power: int) -> np.ndarray:
-    """(2z-1)^power, odd: flat in the middle, so that the extremes are there but do not dominate."""
+    """(2z-1)^power of cube points z, power odd: flat in the middle, so that extremes do not dominate."""
     centred = 2 * cube - 1
     # A square is a product; other powers take logarithms.
     return centred * np.square(centred) ** (power // 2)

@@ -89,7 +89,7 @@ def verify(
 
 
 def _compiled(console: "Console") -> tuple[bool, bool]:
-    """True if nothing speaks against the recorded proofs, and whether Coq compiled them now; both printed."""
+    """Print the state of the Coq proofs; True if they stand, and True if Coq compiled them now."""
     from ..coq import compiler, printer, sources
     from ..coq.compilation import recorded
     from ..theorems import THEOREMS

@@ -17,12 +17,12 @@ def falls(theorem: Theorem, false: FalseNeighbour) -> bool:
 
 
 def fails(statement: Theorem, instance: Instance) -> bool:
-    """True if a false statement fails at a test case, by a wide margin."""
+    """True if a false statement's violation at a test case exceeds MARGIN times the tolerance."""
     return bool(statement.violation(as_floats(instance))[0] > MARGIN * statement.tolerance)
 
 
 def cannot_fail(theorem: Theorem) -> list[str]:
-    """Why a limit's check could not fail at an example: the gaps that it allows are larger than both sides.
+    """Reasons why a limit's check could not fail at its examples: allowed gaps exceed both sides.
 
     Gaps are relative to the larger side or to `floor`: where both sides go to zero, the ladder must end while
     one of them is above tolerance * floor; where the limit is zero itself, it must begin there.
@@ -44,7 +44,7 @@ def cannot_fail(theorem: Theorem) -> list[str]:
 
 
 def wrong_values(theorem: Theorem) -> list[str]:
-    """Stored values that an example does not give: to a unit of the last digit written, or the tolerance."""
+    """Sentences on stored example values that differ from the sides by a last digit, or the tolerance."""
     last = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
     wrong = []
     for number, example in enumerate(theorem.examples, 1):

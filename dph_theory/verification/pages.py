@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
 
 
 def index() -> str:
-    """The page that lists the subjects, what is expected of them, and the papers."""
+    """Markdown of the page that lists subjects, expected statuses and papers."""
     neighbours = sum(len(theorem.false_neighbours) for theorem in THEOREMS.values())
     rows = [
         f"| [{name}]({name}.md) | {escaped(subject.title)} | {_tally(members(name))} |"
@@ -74,7 +74,7 @@ def index() -> str:
 
 
 def subject_page(name: str) -> str:
-    """The page of one subject: each theorem's statement, source, expected status, checks, false variants."""
+    """Markdown of a subject's page: each theorem's statement, source, status, checks, false variants."""
     head = (
         f"# {SUBJECTS[name].title}\n\n"
         f"`dph verify {name}` checks what stands here. {_AGAIN} Notation: [all theorems](index.md).\n"
@@ -97,13 +97,13 @@ def _section(theorem: Theorem) -> str:
 
 
 def _checked(theorem: Theorem) -> str:
-    """Test cases at which both sides are compared."""
+    """Words on the number of stored test cases of a theorem; for a refuted claim, its counterexample."""
     count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
 
 def papers() -> str:
-    """The claims of every paper with an entry, a table a paper: section, claim, entry, status, figure."""
+    """Markdown tables of each paper's claims: section, claim, entry, status, figure."""
     parts = [
         "Sections such as Theorem 3.1d or Eq. 8 are taken from two independent public summaries of each "
         "paper, not from the papers. The order a to d of the parts of Theorem 3.1, and that Eq. 10 is the "
@@ -138,7 +138,7 @@ def papers() -> str:
 
 
 def in_kernel() -> str:
-    """A table of the entries that Coq proves, and the axioms below its examples."""
+    """Markdown table of the entries that Coq proves, and the axioms below its examples."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]
     refuted = [f"`{theorem.name}`" for theorem in named if theorem.false]
     rows = {
@@ -155,7 +155,7 @@ def in_kernel() -> str:
 
 
 def _in_kernel(theorem: Theorem) -> list[str]:
-    """The theorem in Coq as it prints it, and what of the statement it is."""
+    """Markdown lines with a theorem as Coq prints it, and which part of the statement it proves."""
     extent = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     extent = "that it fails at its counterexample" if theorem.false else extent
     lines = []

@@ -30,7 +30,7 @@ class SearchSettings:
             raise argument_error("seed", self.seed, "at least 0")
 
     def part(self, share: float) -> "SearchSettings":
-        """Settings that try this share of the test cases, at random and by the optimiser; but never few."""
+        """Settings with that share of the test cases and optimiser steps, but at least a few."""
         few = min(self.instances, FEWEST)
         fewer = {
             "instances": max(few, ceil(share * self.instances)),
@@ -42,7 +42,7 @@ class SearchSettings:
 
 
 def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> SearchSettings:
-    """The long form or the short one, with so many random test cases and that seed."""
+    """Settings of the full or the quick search, with that number of random test cases and seed."""
     if quick:
         return SearchSettings(QUICK_INSTANCES if instances is None else instances, 64, 5, seed)
     return SearchSettings(INSTANCES if instances is None else instances, seed=seed)
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def fallen(self) -> int:
-        """How many false variants were refuted."""
+        """Number of false variants that were refuted."""
         return sum(neighbour.refuted for neighbour in self.false_neighbours)
 
     def as_json(self) -> dict[str, Any]:

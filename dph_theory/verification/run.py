@@ -46,12 +46,12 @@ def select(names: Sequence[str], paper: str | None = None) -> list[Theorem]:
 
 
 def _groups(theorem: Theorem) -> tuple[str, ...]:
-    """The names that select a theorem: its own, its module's and folder's, its source's."""
+    """Names that select a theorem: its own, its module's, folder's and source's."""
     return (theorem.name, *SUBJECTS[theorem.subject].groups, *map(str.lower, theorem.source.names))
 
 
 def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
-    """Proposals for an unknown name: near ones, entries with its words in title or source, or places."""
+    """Words that propose known names for an unknown one: similar names, titles, sources, or places."""
     groups = {group: theorem.name for theorem in theorems for group in _groups(theorem)}
     groups |= {key: key for key in {theorem.source.key for theorem in theorems}}
     texts = {theorem.name: f"{theorem.title} {theorem.source}".lower() for theorem in theorems}
@@ -91,7 +91,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
 
 
 def _without_value(theorem: Theorem, error: Exception, seed: int) -> tuple[dict[str, Any] | None, str]:
-    """One test case at which a side raises an error, if few random ones have such, and the error in words."""
+    """First random test case (of a few) at which a side raises an error, or None; the error in words."""
     witness = None
     for point in sample(theorem.instances, FEWEST, np.random.default_rng(seed)):
         instance = theorem.instances(point[None])

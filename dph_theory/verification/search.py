@@ -38,7 +38,7 @@ def sample(chart: Chart, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def plain(instance: Instance) -> dict[str, Any]:
-    """A batch of one as plain Python numbers and lists."""
+    """Test case (a batch of one) as plain Python numbers and lists, by name."""
     return {name: value[0].tolist() for name, value in as_floats(instance).items()}
 
 
@@ -66,7 +66,7 @@ class _Search:
         return self.worst > self.theorem.tolerance
 
     def _is_worst(self, batch: Instance, violation: np.ndarray) -> bool:
-        """Count a batch; whether it has the worst test case so far, which is stored."""
+        """Count a batch; True if it has the worst violation so far, whose test case is then stored."""
         self.count += len(violation)
         if not violation.max() > self.worst:
             return False
@@ -95,7 +95,7 @@ class _Search:
             self(sample(self.theorem.instances, min(CHUNK, instances - start), rng))
 
     def with_slope(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        """The value at a point and its gradient by one-sided differences, inwards from the upper faces."""
+        """Objective at a cube point and its gradient (dimension,) by one-sided differences."""
         step = np.where(point > 0.5, -_DIFFERENCE, _DIFFERENCE)
         values = self(np.vstack([point, point + np.diag(step)]))
         return float(values[0]), (values[1:] - values[0]) / step

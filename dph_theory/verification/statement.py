@@ -54,12 +54,12 @@ class FalseNeighbour:
 
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
-    """The false variant with these fields changed, which fails at the test case `at`."""
+    """False variant of a theorem with these fields changed; it fails at the test case `at`."""
     return FalseNeighbour(name, changes, at)
 
 
 def scaled(side: Side, factor: float) -> Side:
-    """The side multiplied by a number, for neighbours that cut or raise a constant."""
+    """The side multiplied by a number, for false variants with another constant."""
 
     @wraps(side)
     def multiple(*args: Any, **kwargs: Any) -> Any:
@@ -108,12 +108,12 @@ class Theorem:
 
     @property
     def subject(self) -> str:
-        """The module that it stands in: kl_control."""
+        """Name of the module that defines the theorem, such as kl_control."""
         return self.name.partition(".")[0]
 
     @property
     def origin(self) -> str:
-        """Whose statement it is: our own, from a paper, or a published claim of its authors (false)."""
+        """Words for whose statement it is: our own, from a paper, or a refuted published claim."""
         if self.source.key == "ours":
             return f"{OWN} counterexample" if self.false else OWN
         return f"{'a published claim of' if self.false else 'from'} {REFERENCES[self.source.key].authors}"
@@ -126,7 +126,7 @@ class Theorem:
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
-        """The false variant on its own, under the theorem's name."""
+        """False variant as a theorem of its own, under this theorem's name."""
         return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +148,7 @@ class Theorem:
         return np.maximum(gaps[-1], np.diff(gaps, axis=0).max(axis=0))
 
     def gap(self, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-        """The relative gap by which lhs differs from rhs (or exceeds it, for a bound)."""
+        """Relative gap (batch,) by which lhs differs from rhs, or exceeds it for a bound."""
         with np.errstate(invalid="ignore"):
             scale = np.maximum(np.maximum(np.abs(lhs), np.abs(rhs)), self.floor)
             relative = np.where(np.isinf(scale), np.sign(lhs - rhs), (lhs - rhs) / scale)
@@ -203,12 +203,12 @@ refuted = partial(_entry, True)
 
 @cache
 def parameters(side: Side) -> Mapping[str, bool]:
-    """The parts of a test case that a side asks for, and whether it cannot be computed without."""
+    """Names of the test-case parts that a side takes, each with True if it is required."""
     return {name: part.default is part.empty for name, part in inspect.signature(side).parameters.items()}
 
 
 def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
-    """The side on the parts it asks for; ValueError names those that the test cases lack."""
+    """Value of a side on the parts it takes, (batch, ...); ValueError names missing parts."""
     required = {name for name, needed in parameters(side).items() if needed}
     if missing := required - values.keys():
         name, needed = getattr(side, "__name__", "side"), f"a function of {', '.join(sorted(missing))}"

@@ -27,7 +27,7 @@ _HEADERS = ("theorem", "status", "test cases", "false variants rejected", "secon
 
 
 def listing(theorems: Sequence[Theorem]) -> str:
-    """The claims by paper and section, each with its entry, its status, its command and its figure's."""
+    """Text that lists claims by paper and section, each with entry, status, command and figure."""
     lines: list[str] = []
     for source, group in groupby(theorems, key=lambda theorem: str(theorem.source)):
         lines.append(f"[bold]{escape(source)}[/]")
@@ -76,7 +76,7 @@ def print_reports(
 
 
 def stated(theorem: Theorem) -> list[str]:
-    """Lines with the statement of a theorem, of which test cases, and its two sides at its first example."""
+    """Lines with a theorem's statement, its kind of test cases, and both sides at its first example."""
     lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
     lines.append(f"  checked on random and adversarial test cases of {', '.join(theorem.instances.parts)}")
     if theorem.examples:
@@ -89,7 +89,7 @@ def stated(theorem: Theorem) -> list[str]:
 
 
 def _shown(side: np.ndarray) -> str:
-    """The numbers of a side, a few of them."""
+    """First few numbers of a side as text."""
     values = [f"{value:.6g}" for value in np.ravel(side)[:_FEW]]
     return ", ".join(values) + (", ..." if np.size(side) > _FEW else "")
 

@@ -11,13 +11,13 @@ from .statement import Theorem, Verdict
 
 
 def tied_names() -> tuple[list[str], list[str]]:
-    """The theorems of the kernel that entries name: those that prove one, and those that refute one."""
+    """Names of Coq theorems that entries cite: those that prove an entry, and those that refute one."""
     named = [(theorem.false, name) for theorem in THEOREMS.values() for name in theorem.coq.split()]
     return [name for false, name in named if not false], [name for false, name in named if false]
 
 
 def examples_of(theorem: Theorem, record: Record) -> list[KernelExample]:
-    """The kernel's examples that bear the entry's name: one, or one for each component in turn."""
+    """Coq examples that bear the entry's name: one, or one per component in order."""
     by_name: dict[str, list[KernelExample]] = {}
     for example in record.examples.values():
         by_name.setdefault(example.name.rpartition(".")[2], []).append(example)
@@ -27,7 +27,7 @@ def examples_of(theorem: Theorem, record: Record) -> list[KernelExample]:
 
 
 def untied(theorem: Theorem, record: Record | None = None) -> list[str]:
-    """Why the kernel does not prove what an entry says that it does; nothing if it does.
+    """Reasons why Coq does not prove what an entry says that it proves; [] if it does.
 
     The whole of a statement needs an example beside its theorem, proved from it, so that the theorem is not
     vacuous and speaks of both sides; with the digits that the entry's first example keeps.
@@ -55,7 +55,7 @@ def untied(theorem: Theorem, record: Record | None = None) -> list[str]:
 
 
 def _other_digits(theorem: Theorem, kernel_examples: list[KernelExample]) -> list[str]:
-    """Differences between the digits of an entry's first example are not those of the kernel's examples."""
+    """Sentences on digits of an entry's first example that differ from those of the Coq examples."""
     sides = [side for side in (theorem.examples[0].lhs, theorem.examples[0].rhs) if side is not None]
     if len(sides) != 2:
         return [f"the first example keeps no values, and the kernel's {kernel_examples[0].name} does"]

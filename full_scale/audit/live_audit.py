@@ -70,12 +70,12 @@ class TrainerReport(LossReport):
 
     @property
     def verdict(self) -> str:  # type: ignore[override]
-        """All findings in one paragraph."""
+        """Sentences on the loss, on later updates of a batch, and on the advantage."""
         later = [] if self.later is None else [self.later.verdict]
         return " ".join([self.loss.verdict, *later, f"Advantage: {self.advantage.verdict}", *self.notes])
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Findings of the loss, at first and in later updates."""
+        """Findings as (name, words) of the loss in the first and in later updates of a batch."""
         later = [] if self.later is None else [(f"later, {k}", words) for k, words in self.later.rows()]
         return (*self.loss.rows(), *later)
 
@@ -211,7 +211,7 @@ class _Scripted(torch.nn.Module):
     log_probs = torch.zeros(0, 0)
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
-        """Log-probabilities of all but the first token."""
+        """Prescribed log-probabilities (answers, tokens - 1), of all tokens but the first."""
         answers = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
         return SimpleNamespace(log_probs=answers, entropy=torch.zeros_like(answers), aux_loss=None)
 
@@ -224,7 +224,7 @@ class _Script:
         self.policy, self.reference = _Scripted().eval(), _Scripted()
 
     def score(self, mask: Tensor, sampler: Tensor, rewards: Sequence[float], group_size: int) -> Any:
-        """Inputs of the loss for answers of ones under this mask, which may have gaps."""
+        """Inputs of the loss, by TRL's scoring, for answers with this mask (answers, tokens) and rewards."""
         trainer, rows = self.trainer, len(mask)
         lengths = [int(row.nonzero()[-1]) + 1 if row.any() else 1 for row in mask]
         ids = [[2] * length for length in lengths]
@@ -280,13 +280,13 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
 
 
 def _fingerprint(tensor: Tensor) -> tuple[Any, ...]:
-    """Key that is equal for equal tensors."""
+    """Hashable key, equal for tensors with equal shape, dtype and bytes."""
     plain = tensor.detach().contiguous()
     return tensor.shape, tensor.dtype, plain.view(torch.uint8).numpy().tobytes()
 
 
 def _widened(name: str, value: Any, width: int) -> Any:
-    """Pad a batch's tensor to the audit's number of tokens, as for a batch with a longer answer."""
+    """Tensor `value` of a batch, padded to `width` tokens; other values and prompts unchanged."""
     if not isinstance(value, Tensor) or value.dim() != 2 or name.startswith("prompt"):
         return value
     ratio = name == "importance_sampling_ratio"

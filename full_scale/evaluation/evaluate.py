@@ -199,7 +199,7 @@ SHARED = ("initial_hash", "tokenizer_hash", "chat", "template", "stop_tokens", "
 
 
 def _base_sets(recipe: Recipe, folders: Folders, identity: Mapping[str, Any]) -> Mapping[str, EvaluatedSet]:
-    """Load the base's sets; ValueError if its answers used another model, sampling, data or verifier."""
+    """Base's evaluated sets from its record; ValueError if its model, sampling, data or verifier differ."""
     made_by = "dph evaluate --base --config ..."
     stored = build(Recipe, read_record(folders.evaluation, KIND, made_by)["config"], "")
     base = Evaluation.read(folders.evaluation, made_by)

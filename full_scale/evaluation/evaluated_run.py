@@ -209,7 +209,7 @@ def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
 
 
 def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
-    """The mean and its standard error s/sqrt(n), which is unknown for a single value."""
+    """Mean over prompts and its standard error s/sqrt(n), None for a single value."""
     estimate = mean_estimate(values)
     return Mean(estimate.value, estimate.standard_error if estimate.units > 1 else None)
 

@@ -53,7 +53,7 @@ class ClaimVerdict:
 
 
 def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: Any) -> list[T]:
-    """Compute the value for each seed whose required runs are all finished."""
+    """Compute value(runs of a seed, *arguments) for each seed whose required runs are all finished."""
     values = []
     for of_seed in by_seed.values():
         with suppress(KeyError):
@@ -62,7 +62,7 @@ def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: 
 
 
 def judge(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
-    """Judge a claim by the Student-t interval of its values, one per seed and at least one."""
+    """Judge a claim: is the Student-t interval of its values, one per seed, inside or outside its band?"""
     from dph_theory.intervals import mean_interval  # Imports scipy, which declarations do not need.
 
     mean, low, high = map(float, mean_interval(values, confidence=LEVEL))

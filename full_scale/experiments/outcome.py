@@ -15,7 +15,7 @@ class Settings:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the non-default fields, which new fields with defaults do not change."""
+        """Short hash of the non-default fields; a new field with a default does not change it."""
         return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
@@ -26,7 +26,7 @@ class Settings:
 
 
 def annealed(beta: float, beta_from: float | None, progress: float) -> float:
-    """Annealed coefficient beta (beta_from / beta)^(1 - 2 progress), constant after half the run."""
+    """Coefficient beta (beta_from/beta)^(1 - 2 progress) at progress in [0, 1], constant from 1/2 on."""
     if beta_from is None:
         return beta
     return beta * float((beta_from / beta) ** max(1 - 2 * progress, 0.0))
@@ -53,7 +53,7 @@ SELECTION_TASKS = ("selection-2", "selection-3")
 
 
 def bars_of(task: str) -> Bounds:
-    """Bounds that apply to a task."""
+    """Tolerances on pass rate and KL that a task's predictions must meet."""
     return SELECTION_BARS if task in SELECTION_TASKS else BARS
 
 
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def nearest(self) -> str | None:
-        """Nearest stationary policy, where the predicted one wins ties; None without a prediction."""
+        """Name of the stationary policy nearest to the run, the predicted one in ties; None without one."""
         if self.own is None:
             return None
         least = min(self.distances.values()) + SAME_DISTANCE
@@ -115,7 +115,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Match or missed parts of the prediction, or "no prediction"."""
+        """Status of the run: matched, missed (with the missed parts), or no prediction."""
         if self.own is None:
             return "no prediction"
         return f"missed: {' and '.join(self.misses)}" if self.misses else "matched"

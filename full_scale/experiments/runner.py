@@ -92,7 +92,7 @@ class RunStore:
         self.journal[_key(kind, name)] = row
 
     def read(self, kind: str, row_type: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """Read the rows of a kind, by default all; a stored list becomes a tuple of `row_type`."""
+        """Read rows of a kind by name (default: all); lists become tuples and rows become `row_type`."""
         if names is None:
             names = [key.partition("/")[2] for key in self.journal if key.startswith(_key(kind, ""))]
         keys = {name: _key(kind, name) for name in names}
@@ -182,7 +182,7 @@ class Study:
 
 
 def run_study(study: Study, options: StudyOptions, progress: Progress = silent) -> StudyReport:
-    """Run the declared runs that are not finished, unless they are only listed, and report the results."""
+    """Run the declared runs that are not finished, unless `options.listed`, and report the results."""
     runs = study.quick() if options.quick else study.runs(options.only, options.seeds)
     reads_only = options.listed and options.packed is None
     store = RunStore(options.folder / study.name, None if reads_only else study.identity(options))
@@ -209,7 +209,7 @@ def run_study(study: Study, options: StudyOptions, progress: Progress = silent) 
 
 
 def study_named(name: str) -> Study:
-    """Import the study of this command."""
+    """Import the study of that name, a key of STUDIES."""
     study: Study = import_module(f"{__package__}.{STUDIES[name]}").STUDY
     return study
 

@@ -164,7 +164,7 @@ def prompt_tokens(
 def given_to(
     initial: LoadedModel, task: Task, examples: Sequence[Prompt], recipe: Recipe
 ) -> tuple[list[list[int]], int | None, int]:
-    """Token ids of the prompts, the context length that the model declares, and the longest answer."""
+    """Token ids of the prompts, the model's context length (None: unknown), and the longest answer."""
     tokens = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
     context = getattr(initial.model.config, "max_position_embeddings", None)
     return tokens, context, recipe.sampling.max_new_tokens
@@ -266,9 +266,9 @@ def _generate(
 
 
 def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Compute keys and values of all but the last prompt token of each row, once per distinct prompt.
+    """Generation arguments with keys and values of all but the last prompt token, once per distinct prompt.
 
-    Returns nothing if no prompt repeats, a prompt is too short, or the cache cannot be repeated.
+    Empty if no prompt repeats, a prompt is too short, or the cache cannot be repeated.
     """
     different = list(dict.fromkeys(map(tuple, rows)))
     if len(different) == len(rows) or min(map(len, different)) < 2:
@@ -290,7 +290,7 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
 def padded(
     rows: Sequence[Sequence[int]], side: str, device: Any
 ) -> tuple[Int[Tensor, "rows tokens"], Int[Tensor, "rows tokens"]]:
-    """Pad ragged token ids to one tensor, with its mask; the padding value 0 has no effect."""
+    """Token ids padded to one tensor on `side` ("left" or "right"), and the mask of real tokens."""
     ids = [torch.tensor(row, dtype=torch.long) for row in rows]
     ones = [torch.ones_like(row) for row in ids]
     tokens, mask = (pad_sequence(part, batch_first=True, padding_side=side) for part in (ids, ones))

@@ -78,7 +78,7 @@ class ModelHashes:
         return cls(model_hash(name), tokenizer_hash(name))
 
     def as_dict(self) -> dict[str, str]:
-        """The hashes by their names in stored records: model_hash, tokenizer_hash."""
+        """Hashes under their names in stored records: model_hash, tokenizer_hash."""
         return {"model_hash": self.model, "tokenizer_hash": self.tokenizer}
 
 
@@ -276,7 +276,7 @@ def lora_config(config: ModelConfig) -> "LoraConfig | None":
 
 
 def device() -> str:
-    """Name of the device on which models compute."""
+    """Name of the device on which models compute: cuda if there is a GPU, else cpu."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 

@@ -43,7 +43,7 @@ def sequence_logps(
 
 
 def token_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Split rows into batches, the longest first, of at most `batch_tokens` including padding, or one row."""
+    """Yield indices of rows in batches of at most `batch_tokens` with padding (or one row), longest first."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     while order:
         rows = max(1, batch_tokens // max(1, lengths[order[0]]))
@@ -71,7 +71,7 @@ def _log_probs(
 
 @contextmanager
 def _scoring(model: Any, temperature: float) -> Iterator[None]:
-    """Give the model TRL's head with this temperature and slice, and restore both afterwards."""
+    """Give the model TRL's scoring head at this temperature, within the block."""
     import trl.trainer.utils as trl_utils  # The import takes seconds; only scoring needs it.
 
     own, words = vars(model).get("forward"), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE

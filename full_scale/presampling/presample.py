@@ -140,7 +140,7 @@ class _InitialRollouts(AnsweringModel):
     def split(
         self, examples: Sequence[Prompt], batch: RolledBatch, anchors: Collection[str], number: int
     ) -> dict[str, Any]:
-        """Select the rehearsed prompts of a batch (its anchors, or else D_pef) as a `SplitBatch`."""
+        """Select the rehearsed prompts of batch `number` (its anchors, or else D_pef) as a `SplitBatch`."""
         chosen = self.recipe.presample
         if anchors:  # Fresh rollouts, correct or incorrect.
             pef = [example for example in examples if example.id in anchors]

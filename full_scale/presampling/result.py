@@ -128,7 +128,7 @@ class Presampling:
 
     @property
     def no_rows(self) -> str:
-        """Explain why nothing can be rehearsed although there are solved prompts."""
+        """Sentence that explains why nothing can be rehearsed although there are solved prompts."""
         prompts = f"the {len(self.pef)} solved prompts"
         return f"no correct rollout of {prompts} ended by itself; {self._cut_off_text()}"
 

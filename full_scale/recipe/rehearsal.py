@@ -31,7 +31,7 @@ def rehearses(arguments: Mapping[str, Any]) -> bool:
 def rehearsal_loss(
     arguments: Mapping[str, Any], log_pi: "torch.Tensor", log_ref: "torch.Tensor", mask: "torch.Tensor"
 ) -> "torch.Tensor":
-    """Loss of rehearsed rows, shape (rows, tokens), from a generator or from the authors' release."""
+    """Rehearsal loss, a scalar, of log_pi, log_ref, mask (rows, tokens), by a generator or the release."""
     from dph_theory import losses
 
     if (form := arguments["rehearsal_form"]) in RELEASED:

@@ -31,7 +31,7 @@ def _class_body(package: str, file: str, name: str) -> ast.ClassDef:
 
 
 def _default(value: ast.expr | None, body: ast.ClassDef) -> Any:
-    """Default of a field: a literal, an empty list or dict, or a constant of the class."""
+    """Default value of a dataclass field in source code: a literal, an empty container, or a constant."""
     if isinstance(value, ast.Call):
         given = {keyword.arg: keyword.value for keyword in value.keywords}
         value = given.get("default", given.get("default_factory"))
@@ -45,7 +45,7 @@ def _default(value: ast.expr | None, body: ast.ClassDef) -> Any:
 
 
 def _kind(annotation: ast.expr) -> str:
-    """Express a type in built-in types: enumerations as str, `Literal[False]` as bool."""
+    """Type annotation in terms of built-in types, as text: enumerations as str, `Literal[False]` as bool."""
     match annotation:
         case ast.BinOp(left=left, right=right):
             kinds = dict.fromkeys([*_kind(left).split(" | "), *_kind(right).split(" | ")])

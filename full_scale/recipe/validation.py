@@ -43,7 +43,7 @@ def check_settings(arguments: Mapping[str, Any], keys: Mapping[str, str] = Mappi
 
 
 def _rules(given: Mapping[str, Any]) -> dict[str, tuple[bool, str]]:
-    """For each argument: true if its value is compatible with the others, and the values that are."""
+    """For each argument: True if its value fits the others, and words for the values that would fit."""
     first, bound, online, power = (given[n] for n in ("beta_from", "excess_bound", "online", "rate_power"))
     constant, by_mean = given["baseline"] != "mean", given["divided_by_mean"]
     undivided = given["scale_rewards"] in ("none", False)

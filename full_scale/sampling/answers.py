@@ -30,20 +30,20 @@ class AnsweringModel:
     loaded: LoadedModel
 
     def prompts(self, examples: Sequence[Prompt]) -> list[list[int]]:
-        """The token ids of prompts."""
+        """Token ids of the prompts, formatted for this model."""
         return prompt_tokens(self.loaded.tokenizer, self.task, examples, self.recipe.model)
 
     def answers(
         self, examples: Sequence[Prompt], n: int, seed: int, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        """n answers to each prompt, or a greedy one."""
+        """Sample n answers to each prompt (or one greedy answer); a list per prompt."""
         model, tokenizer = self.loaded.model, self.loaded.tokenizer
         return sample(model, tokenizer, self.prompts(examples), n, self.recipe.sampling, seed, greedy=greedy)
 
     def log_probs(
         self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], model: Any = None
     ) -> list[np.ndarray]:
-        """Log-probabilities of completion tokens at the sampling temperature, under this model or another."""
+        """Log-probability of each completion token at the sampling temperature, one array per completion."""
         sampling = self.recipe.sampling
         given = (model or self.loaded.model, prompts, completions, sampling.temperature)
         return sequence_logps(*given, batch_tokens=sampling.batch_tokens)
@@ -52,7 +52,7 @@ class AnsweringModel:
 def judged_answers(
     task: Task, examples: Sequence[Prompt], groups: Sequence[Sequence[Completion]]
 ) -> list[list[tuple[Completion, Score]]]:
-    """Each prompt's answers with their scores by the task's verifier; VerifierError if it failed on all."""
+    """Answers with their scores, a list per prompt; VerifierError if the verifier failed on all."""
     repeated = [example for example, group in zip(examples, groups, strict=True) for _ in group]
     scores = iter(judged(task.verifier, repeated, [answer.text for group in groups for answer in group]))
     return [[(answer, next(scores)) for answer in group] for group in groups]
@@ -61,9 +61,9 @@ def judged_answers(
 def own_batches(
     examples: Iterable[Prompt], size: int, progress: StageProgress, total: int, before: int = 0
 ) -> Iterator[tuple[int, list[Prompt]]]:
-    """The batches of prompts that this process of a launch answers, by number; no others are in memory.
+    """Yield (number, prompts) of the batches that this process answers, reading one batch at a time.
 
-    `progress` gets, when each is done, the prompts up to it, those `before` counted, of so many in all.
+    After each batch progress(prompts done including `before`, total) is called.
     """
     processes, left = PartialState(), iter(examples)
     for number in count():

@@ -83,7 +83,7 @@ class CountSettings:
 
     @property
     def stream(self) -> PromptStream:
-        """The prompts."""
+        """Prompts to be answered, with their reference answers, read one at a time."""
         verifier = verifier_name(self.verifier)
         answer = self.answer or ("answer" if verifier.startswith(TEXTS) else None)
         place: Any = {"data": self.prompts, "split": self.split, "subset": self.subset, "limit": self.limit}
@@ -108,7 +108,7 @@ class Counted:
 
     @property
     def pass_at_k(self) -> dict[int, Estimate]:
-        """Pass@k with 95% intervals over prompts, at 1, 8 and n, those of all k at once."""
+        """Pass@k at k = 1, 8 and n, with simultaneous 95% intervals over prompts."""
         c, ks = np.repeat([*self.prompts], [*self.prompts.values()]), sorted({1, min(8, self.n), self.n})
         values = curves(np.full(len(c), self.n), c, ks)
         low, high = bounded_means(values, np.random.default_rng(0), low=0.0)
@@ -117,7 +117,7 @@ class Counted:
 
     @property
     def sentences(self) -> list[str]:
-        """The answer, and what may be wrong with it."""
+        """Sentences on the counted pass rates, and warnings about them."""
         total = sum(self.prompts.values())
         always, never = (self.prompts.get(c, 0) / total for c in (self.n, 0))
         mixed = sum(count for c, count in self.prompts.items() if 0 < c < self.n) / total
@@ -187,7 +187,7 @@ def count(
 def _judged(
     task: Task, examples: Sequence[Prompt], answers: Sequence[Sequence[Completion]], folder: Path
 ) -> list[list[tuple[Completion, Score]]]:
-    """The judged answers; where the rewards need a threshold, nothing of the count is left behind."""
+    """Judged answers; if rewards need a threshold, the count's journals are removed with the error."""
     try:
         return judged_answers(task, examples, answers)
     except RewardWithoutThresholdError:
@@ -197,14 +197,14 @@ def _judged(
 
 
 def _size(settings: CountSettings) -> int:
-    """Prompts whose answers are about as many as are generated at once: what a stop can lose."""
+    """Number of prompts answered at once (batch_size answers), which is what an interruption can lose."""
     return max(1, settings.batch_size // settings.n)
 
 
 def _answering(
     settings: CountSettings, task: Task, say: Callable[[list[str]], None]
 ) -> tuple[AnsweringModel | AnsweringServer, dict[str, Any]]:
-    """The answering model, and its identity."""
+    """Answering model or server, and the settings that identify a count."""
     if settings.server is not None:
         recipe = settings.recipe(chat=settings.chat is not False)
         return AnsweringServer(recipe, task, settings.server), {"model": settings.model}
@@ -228,7 +228,7 @@ def _answering(
 def _entry(
     examples: Sequence[Prompt], groups: Sequence[Sequence[tuple[Completion, Score]]], keep: bool
 ) -> dict[str, Any]:
-    """Result of a batch of prompts: its rows, the answers cut off, what the verifier said where it failed."""
+    """Journal entry of a batch: rows of counts, the number of answers cut off, and verifier failures."""
     rows = []
     for example, group in zip(examples, groups, strict=True):
         verdicts = [int(score.correct) for _, score in group]
@@ -245,7 +245,7 @@ def _entry(
 def _store(
     settings: CountSettings, identity: Mapping[str, Any], journal: SharedJournal, batches: int, path: Path
 ) -> None:
-    """Write the rows of all batches, and what they are of; the rows last: where they are, all is."""
+    """Write the description of a count, then the rows of all batches; the rows mark it as finished."""
     journal.gather()
     correct, unfinished, failed = Counter[int](), 0, Counter[str]()
     with replacing(path) as temporary:
@@ -264,12 +264,12 @@ def _store(
 
 
 def _about(path: Path) -> Path:
-    """The file that says what counts are of."""
+    """Path of the file that describes the counts at `path`."""
     return path.with_name(f"{path.name}.about.json")
 
 
 def _stored(path: Path, identity: Mapping[str, Any]) -> Counted:
-    """Totals of finished counts; an error if the file holds another count."""
+    """Totals of the finished count at `path`; an error if the file has another count."""
     if not _about(path).is_file():
         raise RefusedError(f"{path} is there already, and is no count of dph: name another file by --to")
     results = read_record(_about(path), KIND, "dph count")["results"]

@@ -22,7 +22,7 @@ VERIFIERS = {"math": "maths", "sql": "sql", "exact": f"{TEXTS}exact", "regex": f
 
 
 def verifier_name(verifier: str) -> str:
-    """A verifier as a task's options name it; ValueError for one that is neither here nor a function."""
+    """Verifier's name as in a task's options; ValueError unless it is known or MODULE:FUNCTION."""
     if verifier not in VERIFIERS and not all(verifier.rpartition(":")):
         allowed = f"{', '.join(VERIFIERS)}, MODULE:FUNCTION or FILE.py:FUNCTION"
         raise argument_error("verifier", verifier, allowed)
@@ -70,7 +70,7 @@ class PromptStream:
                 raise argument_error(argument, column, f"a column of {source.data}, which has {names}")
 
     def survey(self) -> Survey:
-        """Go through all of them once; ValueError if there are none, and for an id that comes twice."""
+        """Read all prompts once for number, hash and longest; ValueError if none, or for repeated ids."""
         digest, names, longest = hashlib.sha256(), bytearray(), None
         databases: dict[str, str] = {}
         for example in self:
@@ -95,5 +95,5 @@ class PromptStream:
 
 
 def _short(name: str) -> bytes:
-    """Eight bytes that distinguish an id from others."""
+    """Hash of an id in eight bytes."""
     return hashlib.blake2b(name.encode(), digest_size=8).digest()

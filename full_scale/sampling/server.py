@@ -34,7 +34,7 @@ class AnsweringServer:
     url: str
 
     def answers(self, examples: Sequence[Prompt], n: int, seed: int) -> list[list[Completion]]:
-        """n answers to each prompt; RefusedError says why there are none."""
+        """Request n answers to each prompt, a list per prompt; RefusedError with the server's reason."""
         drawn: list[list[Completion]] = [[] for _ in examples]
         errors: list[BaseException] = []
 
@@ -69,7 +69,7 @@ class AnsweringServer:
         return answers[:n]
 
     def _completion(self, choice: Any, chat: bool) -> Completion:
-        """The answer of one choice; RefusedError unless that is text, or nothing because it was cut off."""
+        """Completion from one choice of a reply; RefusedError unless it has text or was cut off."""
         try:
             text = choice["message"]["content"] if chat else choice["text"]
             ended = choice.get("finish_reason")
@@ -82,7 +82,7 @@ class AnsweringServer:
         return Completion(text, (), ended == "stop")
 
     def _choices(self, path: str, fields: dict[str, Any]) -> list[Any]:
-        """The choices of a reply, one at least."""
+        """Choices (at least one) of the server's reply to a request; RefusedError without any."""
         base = self.url.rstrip("/").removesuffix("/v1")
         headers = {"Content-Type": "application/json"}
         try:
@@ -105,7 +105,7 @@ class AnsweringServer:
 
 
 def _reply(request: Request) -> bytes:
-    """The body of a reply; OSError if it is too long, or takes longer than _SECONDS from the first header."""
+    """Body of a reply; OSError if it is too long, or takes longer than _SECONDS from the first header."""
     reply: Future[bytes] = Future()
 
     def receive() -> None:
@@ -131,6 +131,6 @@ def _reply(request: Request) -> bytes:
 
 
 def _shown(value: Any) -> str:
-    """The beginning of a reply, for a message."""
+    """Beginning of a reply as text, for an error message."""
     text = json.dumps(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -190,7 +190,7 @@ def examples(source: ExampleSource, name: str) -> list[Prompt]:
 
 
 def has_split(task: str, data: str, split: str) -> bool:
-    """Does a folder have a file of that split in the task's published layout?"""
+    """True if a folder has a file of that split in the task's published layout."""
     return any((Path(data).expanduser() / file).is_file() for file in LAYOUTS[task].files.get(split, ()))
 
 
@@ -253,7 +253,7 @@ def _maths(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    """Prompt, text or conversation, with an answer that is judged like that of a maths problem."""
+    """Prompt of a row, text or conversation, with the answer or reference that its verifier uses."""
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = filled(source.template, question=prompt), ()
@@ -264,7 +264,10 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
 
 
 def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
-    """Reference answer of maths: GSM8K marks it at the end of the reasoning, MATH boxes it."""
+    """Reference of a maths row: the answer in `source.answer`, or in the first of the fields `usual`.
+
+    The mark of the benchmark is removed: #### in GSM8K, a box in MATH.
+    """
     # Other answers stand alone; a solution without such a mark has none.
     given = row.text(*([source.answer] if source.answer else usual))
     alone = source.answer or row.values.get("answer") is not None

@@ -99,11 +99,11 @@ class GymVerifier(PooledVerifier):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Minimal score of a correct answer."""
+        """Settings on which rewards depend: the smallest score of a correct answer."""
         return {"threshold": self._threshold}
 
     def job(self, example: Prompt, completion: str) -> Job | None:
-        """The completion's answer with the generator, its entry and the threshold."""
+        """Job for the judge: marked answer, generator, entry, threshold; None without an answer."""
         source, entry = required_fields(example, "source", "entry")
         answer = last_marked(completion)
         if answer is None:

@@ -128,7 +128,7 @@ def _own(maker: Any, function: str, options: Options) -> Any:
 
 
 def _by(module: str) -> Callable[[TaskConfig], Task]:
-    """Call a module's own `load`, which is imported on demand."""
+    """Loader that imports a module when called and calls its `load`."""
     return lambda config: importlib.import_module(module).load(config)
 
 

@@ -163,7 +163,7 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
 
 
 def failures(scores: Sequence[Score]) -> dict[str, int]:
-    """Details of a verifier's failures, and their counts."""
+    """Number of the verifier's failures by their detail."""
     failed = [score for score in scores if score.outcome in FAILED]
     return dict(Counter(score.detail or FAILED[score.outcome] for score in failed))
 
@@ -175,14 +175,14 @@ def refuse_all_failed(counts: Mapping[str, int], answers: int) -> None:
 
 
 def failures_text(counts: Mapping[str, int]) -> str:
-    """Describe the most frequent failures."""
+    """Words with the three most frequent failures and their counts."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
     return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")
 
 
 def is_verdict(value: Any) -> bool:
-    """Is the value true or false, or the number 1 or 0? Text and arrays of one entry are not."""
+    """True if the value is True, False, 1 or 0; texts and arrays of one entry are not."""
     return getattr(value, "shape", ()) == () and value in (True, False)
 
 
@@ -193,7 +193,7 @@ def bound_to(verifier: Any) -> dict[str, Any]:
 
 
 def matches(verifier: Verifier, examples: Sequence[Prompt]) -> tuple[str, ...]:
-    """Comparison modes of a verifier for these prompts, if it has several, as that of SQL has."""
+    """Comparison modes that the verifier uses for these prompts, sorted; () if it has no modes."""
     match_of = getattr(verifier, "match_of", lambda example: None)
     return tuple(sorted({match for example in examples if (match := match_of(example)) is not None}))
 
@@ -209,7 +209,7 @@ def source_of(*modules: str) -> dict[str, str]:
 
 
 def own_modules(module: str) -> list[str]:
-    """An imported module, with a user's own imported modules beside it or below its folder."""
+    """Names of an imported module and of the user's other imported modules in or below its folder."""
     files = {name: Path(getattr(other, "__file__", None) or "/") for name, other in [*sys.modules.items()]}
     apart, folder = {"site-packages", "full_scale", "dph_theory"}, files.get(module, Path("/")).parent
     own = [name for name, file in files.items() if folder in file.parents and apart.isdisjoint(file.parts)]

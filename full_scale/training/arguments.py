@@ -91,7 +91,7 @@ def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presamp
 
 
 def few_prompts(a_step: float) -> list[str]:
-    """Warnings for a step with so few prompts: below 4, often no group has unequal rewards."""
+    """Warnings if a step trains fewer than 4 prompts (`a_step`): often no group has unequal rewards."""
     if a_step >= 4:
         return []
     return [

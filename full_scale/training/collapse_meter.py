@@ -167,7 +167,7 @@ def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) 
 
 
 def _step_of(columns: Tensor, ids: Tensor) -> float:
-    """The `logit_step` of groups of (advantage, log p before, log p after) and answers (groups, size, .)."""
+    """`logit_step` from (advantage, log p before, log p after), (groups, size, 3), and padded token ids."""
     advantages, before, after = columns.unbind(dim=2)
     same = (ids[:, :, None] == ids[:, None, :]).all(dim=-1)
     # What all answers of a group gain alike, as under a baseline of one, is no step.
@@ -180,7 +180,7 @@ def _sums(samples: dict[str, Any]) -> Tensor:
 
 
 def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
-    """Samples with every completion in full; values computed without some must be recomputed."""
+    """Samples in which truncated completions count in full; log-probabilities without them are dropped."""
     mask = samples["completion_mask"]
     cut_off = ~mask.any(dim=1, keepdim=True)
     if not cut_off.any():
@@ -210,7 +210,7 @@ def measured_groups(
 
 
 def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
-    """Mean excess KL of these prompts from drift alone, by their current pass rates."""
+    """Mean excess KL in nats that sampling noise alone explains, from groups (groups, samples, 4)."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
     excess = excess_by_noise(
@@ -220,6 +220,6 @@ def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
 
 
 def excess_of(groups: Tensor, rate_samples: int | None = None) -> ExcessKLEstimate:
-    """Excess KL of groups as from `measured_groups`, with its standard error."""
+    """Excess KL with standard errors, from groups (groups, samples, 4) as of `measured_groups`."""
     rewards, log_pi, log_ref, rates = groups.double().numpy().transpose(2, 0, 1)
     return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0], rate_samples=rate_samples)

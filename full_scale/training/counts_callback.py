@@ -65,7 +65,7 @@ class CountsCallback(TrainerCallback):
             self._count(state, **objects)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
-        """Count after every so many steps."""
+        """Count correct answers after every `every` steps."""
         if state.global_step % self.every == 0:
             self._count(state, **objects)
 

@@ -45,7 +45,7 @@ class Steps:
 
     @classmethod
     def of_arguments(cls, given: Mapping[str, Any], world_size: int, prompts: int | None) -> "Steps":
-        """Steps of OnlineConfig's arguments on so many processes, as in TRL."""
+        """Division into steps for OnlineConfig's arguments, number of processes and of prompts, as in TRL."""
         group, micros = given["num_generations"], given["gradient_accumulation_steps"]
         device_rows = given["per_device_train_batch_size"]
         at_once = device_rows * world_size
@@ -62,11 +62,11 @@ class Steps:
 
     @property
     def rollouts(self) -> int | None:
-        """Rollouts of the whole training."""
+        """Number of rollouts of the whole training; None if the number of prompts is unknown."""
         return None if self.steps is None else self.steps * self.rollouts_per_step
 
     def rows(self, *, apart: bool) -> int:
-        """Rows with activations on a device at once: both losses', or of one after the other."""
+        """Rows whose activations a device stores at once; `apart`: the two losses go backward in turn."""
         rehearsed = -(-self.rehearsal_rows * self.device_rows // self.rollouts_per_step)
         return self.device_rows if apart else self.device_rows + rehearsed
 
@@ -136,7 +136,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
 
 
 def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
-    """The task, if its data are available, and the number of its prompts that are left out."""
+    """Task and sentences on prompts left out; (None, []) with the reason in `missing` if data are missing."""
     with _noted(missing, "the task's data"):
         task = load_task(recipe.task)
         task.close()
@@ -148,7 +148,7 @@ def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
 
 @contextmanager
 def _noted(missing: list[str], what: str = "") -> Iterator[None]:
-    """Record a missing or unsuitable part with the reason."""
+    """Append to `missing` why a part (`what`) is missing or unsuitable, instead of raising."""
     try:
         yield
     except (ValueError, OSError, RefusedError) as error:
@@ -192,7 +192,10 @@ def _memory(
 
 
 def _petaflop(shape: Shape, steps: Steps, given: Mapping[str, Any], prompt: int | None) -> float | None:
-    """Operations of the matrix products: 2 per weight and token forward, 2 backward, 2 for its gradient."""
+    """Petaflop of the training's matrix products; None if the number of steps is unknown.
+
+    2 operations per weight and token forward, 2 backward, 2 for its gradient.
+    """
     if steps.steps is None or steps.rollouts is None:
         return None
     forward, length = 2 * shape.parameters, _length(shape, given, prompt)
@@ -238,7 +241,7 @@ def _too_large(memory: Mapping[str, int], device: float) -> str:
 def _arguments(
     recipe: Recipe, presampling: Presampling | None, missing: list[str]
 ) -> tuple[Setup | None, dict[str, Any]]:
-    """The method and the trainer's arguments, without beta if the target needs the base rates."""
+    """Method (None if unknown) and trainer arguments; no beta if it needs base rates not yet measured."""
     rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
     if recipe.method.mu is None or rates:
         method = resolved(recipe, rates)
@@ -252,7 +255,7 @@ def _arguments(
 
 
 def _require_whole_batches(steps: Steps, group: int) -> None:
-    """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as in TRL."""
+    """Raise ValueError, as TRL does, if a generated batch is not whole micro-batches and whole groups."""
     numbers = {"rows of all processes at once": steps.rows_at_once, "generations of a prompt": group}
     for what, number in numbers.items():
         if steps.rollouts_per_generation % number:

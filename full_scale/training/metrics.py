@@ -40,14 +40,14 @@ class StepReport(TrainerCallback):
             self.progress("train", state.global_step, state.max_steps, self.last)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Report a step's log."""
+        """Report a logged step with its measurements."""
         if state.is_world_process_zero and "loss" in (logs or {}):
             self.last = log_text(logs)
             self.progress("train", state.global_step, state.max_steps, self.last)
 
 
 def log_text(log: Mapping[str, Any]) -> str:
-    """Reward, loss, excess KL and the share of groups of equal rewards of a log, if it has them."""
+    """Words with reward, loss, excess KL and share of equal-reward groups of a log entry."""
     words = [f"{words} {log[name]:.4g}" for name, words in _WORDS.items() if log.get(name) is not None]
     if log.get(EQUAL_REWARDS) is not None:
         words.append(f"groups of equal rewards {log[EQUAL_REWARDS]:.0%}")

@@ -143,14 +143,14 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def _less_baseline(
         self, rewards: Tensor, baseline: str = "leave_one_out", divisor: str = "none"
     ) -> Tensor:
-        """Rewards of this process minus the baseline, of their group or a constant, divided, (batch,)."""
+        """Rewards of this process minus a baseline, divided by `divisor`, shape (batch,)."""
         everyone = in_groups(self, rewards)[..., 0]
         advantages = group_advantages(everyone, divided_by=divisor, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return advantages[start : start + len(rewards)]
 
     def _rate_weights(self, rewards: Tensor) -> Tensor:
-        """V^-rate_power of each answer's prompt, its group counted; checkpoints store the counts."""
+        """Weights V^-rate_power by each answer's prompt, (batch,), once its group is counted."""
         rows_of, keys = {name: row for row, name in enumerate(self.base_rates)}, self.verdicts.last[0]
         for key in keys:
             self._base_rate(key)
@@ -191,7 +191,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         return self._less_baseline(rewards - penalty)
 
     def _coefficient(self, samples: dict[str, Any]) -> float:
-        """beta of this batch: unchanged if the excess KL exceeds its bound, else a step lower."""
+        """KL coefficient beta of this batch: one step lower unless the mean excess KL exceeds its bound."""
         last, first, bound = self.args.online_beta, self.args.beta_from, self.args.excess_bound
         if first is None:
             return last

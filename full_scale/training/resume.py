@@ -88,7 +88,7 @@ def _checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def _damage(checkpoint: Path) -> str:
-    """Describe damage of a complete checkpoint's files, by their hashes when it was made."""
+    """Words on damaged files of a checkpoint, by the hashes stored with it; empty if none is damaged."""
     try:
         hashes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8"))[FILES]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -140,7 +140,7 @@ def course(arguments: Any) -> dict[str, str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Does a folder have the weights of a model or an adapter?"""
+    """True if a folder has safetensors weights of a model or an adapter."""
     return any(folder.glob("*.safetensors"))
 
 
@@ -272,7 +272,7 @@ class ExactResume(GRPOTrainer):
 
     @property
     def between_batches(self) -> bool:
-        """Is the current generated batch used up?"""
+        """True if the current generated batch is used up."""
         return self._step % self._cycle == 0
 
     @property

@@ -149,7 +149,7 @@ def _record(
 
 
 def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
-    """Sentences on the start and end of the training (first and last tenth of the logs) and idle groups."""
+    """Sentences on measures in the first and last tenth of the log, and on groups without signal."""
     sentences = []
     for key, what in (("reward", "mean reward"), ("collapse/excess_kl", "mean excess KL")):
         values = [entry[key] for entry in log if entry.get(key) is not None]

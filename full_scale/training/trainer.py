@@ -101,7 +101,7 @@ class DPHTrainer(GRPOTrainer):
         return torch.stack(parts).sum()
 
     def _parts(self, model: Any, buffer: RehearsalBuffer) -> Iterator[Tensor]:
-        """Yield the loss in parts; summed over micro-steps, averaged over processes they give the step's."""
+        """Yield scalar rehearsal losses: summed over micro-steps, averaged over processes, the step's."""
         args, world, rank = self.args, self.accelerator.num_processes, self.accelerator.process_index
         (step, micro), micros = self._micro, self.current_gradient_accumulation_steps
         rollouts = args.per_device_train_batch_size * world * args.gradient_accumulation_steps
@@ -131,7 +131,7 @@ class DPHTrainer(GRPOTrainer):
             yield world * loss  # Data-parallel training averages over the processes.
 
     def _log_probs(self, model: Any, buffer: RehearsalBuffer, rows: list[int]) -> tuple[Tensor, ...]:
-        """log pi and log ref of the answers' tokens, right-aligned, and the mask of those that count."""
+        """log pi, log ref and mask of the rows' answer tokens, each (rows, tokens), right-aligned."""
         batch = buffer.batch(rows, self._tokenizer.pad_token_id)
         batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         last = batch["ref_logps"].shape[1]

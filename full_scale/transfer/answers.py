@@ -42,7 +42,7 @@ class Atom:
 
 
 def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> list[Listed]:
-    """Rows {"prompt", "answers"} (and "set", "id", else the prompt's text) whose correct answers are known.
+    """Prompts with listed correct answers, from rows {"prompt", "answers"} with optional "set" and "id".
 
     ValueError for a row without answers, with answers of several lengths in tokens, or an empty one.
     """
@@ -66,7 +66,7 @@ def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> li
 
 
 def _continued(tokenizer: Any, text: str, before: Tokens, answer: str) -> Tokens:
-    """The tokens by which an answer continues a text: in one piece with it where the text's own stay."""
+    """Token ids of an answer that continues a text of token ids `before`; jointly tokenised if possible."""
     joint = tuple(tokenizer(text + answer)["input_ids"])
     if joint[: len(before)] == before and len(joint) > len(before):
         return joint[len(before) :]
@@ -74,10 +74,10 @@ def _continued(tokenizer: Any, text: str, before: Tokens, answer: str) -> Tokens
 
 
 def require_likely_answers(model: Any, tokenizer: Any, rows: Sequence[DataRow]) -> None:
-    """Raise ValueError where a model gives the listed answers hardly ever, but often after a space."""
+    """Raise ValueError if listed answers are unlikely as they stand, but likely after a space."""
 
     def probability(space: str) -> float:
-        """The mean over the first rows of the listed answers' probability together."""
+        """Probability of a listed answer after `space`, a mean over the first rows."""
         shares = []
         for row in rows[:_CHECKED]:
             question = row.text("prompt")
@@ -96,7 +96,7 @@ def require_likely_answers(model: Any, tokenizer: Any, rows: Sequence[DataRow]) 
 
 
 def listed_atoms(model: Any, prompt: Listed, wrong: int) -> list[Atom]:
-    """The correct answers, and the likeliest others of their length: so many at most."""
+    """Atoms of the correct answers and of at most `wrong` likeliest incorrect ones of the same length."""
     candidates = likeliest(model, prompt.prompt, len(prompt.right[0]), wrong + len(prompt.right))
     incorrect = [answer for answer in candidates if answer not in prompt.right][:wrong]
     correctness = [*((answer, True) for answer in prompt.right), *((answer, False) for answer in incorrect)]
@@ -104,7 +104,7 @@ def listed_atoms(model: Any, prompt: Listed, wrong: int) -> list[Atom]:
 
 
 def likeliest(model: Any, prompt: Tokens, length: int, count: int) -> list[Tokens]:
-    """About the likeliest continuations of a length, the likeliest first: by a beam as wide as the count."""
+    """Likeliest continuations of `length` tokens by beam search of width `count`, the likeliest first."""
     beams: list[Tokens] = [()]
     weights = torch.zeros(1)
     for _ in range(length):
@@ -119,7 +119,7 @@ def likeliest(model: Any, prompt: Tokens, length: int, count: int) -> list[Token
 
 
 def sampled_atoms(answers: Sequence[tuple[Completion, Score]], own: int) -> list[Atom]:
-    """A prompt's judged answers: those drawn most often alone, the rest by correctness together.
+    """Atoms of judged answers: the `own` most frequent alone, the others together by correctness.
 
     An answer that was drawn once can show its kind only: its own gradient is not what another draw has.
     """
@@ -136,7 +136,7 @@ def sampled_atoms(answers: Sequence[tuple[Completion, Score]], own: int) -> list
 
 
 def log_probs(model: Any, prompt: Sequence[int], answers: Sequence[Tokens]) -> Iterator[Tensor]:
-    """The log-probabilities of answers, (answers of a pass,) each: those of one token share one pass."""
+    """Yield log-probabilities of the answers, (answers of a pass,); one-token answers share one pass."""
     device = model.device
     if all(len(answer) == 1 for answer in answers):
         ids = torch.tensor([list(prompt)], device=device)

@@ -101,12 +101,12 @@ class Gradients:
 
     @property
     def matrices(self) -> tuple[str, ...]:
-        """The names of the weights whose sides are folded."""
+        """Names of the weight matrices whose rows and columns are folded."""
         return tuple(self._shapes)
 
     @contextmanager
     def watching(self) -> Iterator["Gradients"]:
-        """Within it forward passes are noted, so that their gradients can be asked for."""
+        """Record forward passes within the block, so that their gradients can be sketched."""
         hooks = [module.register_forward_hook(self._note) for module in self._layers]
         try:
             with sdpa_kernel(SDPBackend.MATH):
@@ -153,7 +153,7 @@ class Gradients:
         return torch.stack([self.sketch([row]) for row in flat])
 
     def _folded(self, call: _Call, back: Tensor) -> Tensor:
-        """Fold the gradients of the call's matrix, given `back` of shape (answers, tokens, outputs)."""
+        """Folded gradients (answers, k, k) of a matrix; `back` (answers, tokens, outputs) is its output's."""
         left, right = self._folds[call.weight]
         entered, back = self._sides(call, back)
         if call.looked_up:
@@ -162,7 +162,7 @@ class Gradients:
         return torch.einsum("atj,tk->ajk", left(back), right(entered))
 
     def _sides(self, call: _Call, back: Tensor) -> tuple[Tensor, Tensor]:
-        """A layer's input and its returned gradient in the metric; for a lookup, the factors of its rows."""
+        """A layer's input and returned gradient, both scaled by the metric; for an embedding, row factors."""
         factors = [factor.to(back.device) for factor in self.metric.factors.get(call.weight, ())]
         if call.looked_up:
             ids = call.entered.flatten()
@@ -176,7 +176,7 @@ class Gradients:
         return gradient if factors is None else gradient * factors[0].to(gradient.device)
 
     def _set(self, by_call: list[tuple[_Call, Tensor]]) -> None:
-        """Set the folds: the longer, the more of these gradients a matrix has."""
+        """Choose the folds' lengths: longer for matrices with more of these gradients' energy."""
         if not self.sizes:
             energy = dict.fromkeys(self._shapes, 0.0)
             for call, gradient in by_call:
@@ -188,7 +188,7 @@ class Gradients:
 
 
 def _square(call: _Call, entered: Tensor, back: Tensor) -> float:
-    """The mean square of the gradients of a call's matrix, from `Gradients._sides`."""
+    """Mean squared gradient of a call's matrix, from `Gradients._sides`."""
     met = entered @ entered.T
     if call.looked_up:
         ids = call.entered.flatten()
@@ -200,7 +200,7 @@ def _square(call: _Call, entered: Tensor, back: Tensor) -> float:
 def _sides(
     shapes: Mapping[str, tuple[int, ...]], energy: Mapping[str, float], numbers: int
 ) -> dict[str, int]:
-    """The length of the folds of each matrix, so that at most so many numbers are left.
+    """Length k of the folds of each matrix by name, so that at most `numbers` numbers are left.
 
     A fold to k numbers adds about (energy)^2/k to the variance and k^2 numbers: at the best k goes with the
     power 2/3 of the energy.

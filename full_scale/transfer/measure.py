@@ -169,7 +169,7 @@ def measure_sampled(
 
 
 def _trainable(model: Any, config: ModelConfig) -> Any:
-    """The model in evaluation mode, its adapter's parameters alone with gradients where it has one."""
+    """Model in evaluation mode; with an adapter, only the adapter's parameters require gradients."""
     adapter = lora_config(config)
     if adapter is None:
         return model.eval()
@@ -198,9 +198,10 @@ class _Work:
         self.gradients = Gradients(model, self.sketch, sizes=self.done.get("sizes"))
 
     def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]], prompts: int) -> None:
-        """Set the metric by some of the trained prompts, once for the kernel.
+        """Measure the kernel's `Metric` on some trained prompts, once, and print time estimates.
 
-        The time of all is printed twice: before, from the first prompt alone, and after the metric.
+        Each trained prompt has its token ids and a function that gives its atoms; `prompts` of them in all
+        remain to be measured. The time is printed from the first prompt alone, and after the metric.
         """
         file = self.folder / "metric.npz"
         if "metric" not in self.done:
@@ -223,13 +224,13 @@ class _Work:
         self.gradients.metric = Metric.load(file)
 
     def add_all(self, prompts: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
-        """Measure the prompts that are not."""
+        """Measure the prompts (token ids, function that gives their atoms) that are not stored yet."""
         for number, prompt in enumerate(prompts):
             self._add(number, *prompt)
             self.progress("gradients", number + 1, len(prompts))
 
     def _add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
-        """Measure a prompt, unless that is done."""
+        """Measure the prompt of that number and store it, unless it is stored."""
         file = self.folder / f"{number}.npz"
         if file.name in self.done:
             return
@@ -252,7 +253,7 @@ class _Work:
     def _measured(
         self, prompt: Tokens, atoms: Sequence[Atom]
     ) -> Iterator[tuple[Atom, torch.Tensor, float, float]]:
-        """Each atom with the sketch of its mean gradient, its square (by halves if possible), and a log p."""
+        """Yield for each atom its mean gradient's sketch, squared norm (by halves if possible), and log p."""
         sketches: list[tuple[torch.Tensor, float]] = []
         with self.gradients.watching():
             for scores in log_probs(
@@ -272,7 +273,7 @@ class _Work:
             yield atom, (first + second) / count, float(own), logs[-1]
 
     def finished(self, named: Sequence[tuple[str, str]], about: Mapping[str, Any]) -> AnswerKernel:
-        """The kernel of all prompts, stored; the parts go."""
+        """Join all prompts, `named` as (name, set), to a kernel with notes `about`; drop the parts."""
         parts = [self._part(number, "share", "self", "correct") for number in range(len(named))]
         sizes = [len(part["share"]) for part in parts]
         squares = np.concatenate([part["self"] for part in parts])
@@ -311,12 +312,12 @@ class _Work:
         return kernel
 
     def _part(self, number: int, *names: str) -> dict[str, np.ndarray]:
-        """Measurements of a prompt, by name."""
+        """Stored arrays of the prompt of that number, by name."""
         with np.load(self.folder / f"{number}.npz") as stored:
             return {name: stored[name] for name in names}
 
     def _sketches(self, prompts: int, answers: int) -> np.ndarray:
-        """Log-probabilities of all answers."""
+        """Gradient sketches (answers, size) of all prompts' answers, float32."""
         sketches, end = np.empty((answers, self.sketch.size), np.float32), 0
         for number in range(prompts):
             rows = self._part(number, "rows")["rows"]
@@ -326,7 +327,7 @@ class _Work:
 
 
 def _room(path: Path, answers: int, size: int) -> str:
-    """Memory that a kernel of so many answers takes, in words; ValueError where there is not so much."""
+    """Words on the memory that a kernel of that size takes; ValueError if it is not available."""
     vectors, gib = 4 * answers * size, 2**30
     width = answers if answers <= _DENSE else size
     memory, disk = (
@@ -351,7 +352,7 @@ def _room(path: Path, answers: int, size: int) -> str:
 
 
 def _add_all_others(rows: list[torch.Tensor], selves: list[float], shares: list[float]) -> None:
-    """All other answers as one: probabilities sum to one, so its gradient is minus theirs, weighed."""
+    """Append the row of all other answers together; its gradient is minus the weighted sum of the rows."""
     rest = max(1 - sum(shares), _LEAST)
     total = torch.stack([share * row for share, row in zip(shares, rows, strict=True)]).sum(dim=0)
     rows.append(-total / rest)

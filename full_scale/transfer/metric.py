@@ -68,7 +68,7 @@ class Metric:
         return cls(factors, energy**0.5)
 
     def save(self, path: Path) -> None:
-        """Write it as one .npz file, whole or not at all."""
+        """Write the metric as one .npz file, atomically."""
         arrays: dict[str, Any] = {"step": self.step}
         for name, both in self.factors.items():
             arrays |= {f"{name} {side}": factor.cpu().numpy() for side, factor in enumerate(both)}
@@ -88,7 +88,7 @@ class Metric:
 
 
 def _sides(square: Tensor) -> tuple[Tensor, Tensor]:
-    """The multipliers of a matrix's rows and columns: v D summed along each is what D has in full."""
+    """Multipliers of a matrix's rows and columns that reproduce the metric's sums along each."""
     scaled = square / (square.sqrt() + _EPSILON)
     rows, columns = (scaled.sum(dim=side) / square.sum(dim=side).clamp_min(_LEAST) for side in (1, 0))
     mean = scaled.sum() / square.sum().clamp_min(_LEAST)
@@ -99,11 +99,11 @@ def measured_metric(
     model: Any, groups: Sequence[tuple[Tokens, Sequence[Atom]]], matrices: Iterable[str], kind: str,
     prompts: int, progress: Progress = silent,
 ) -> Metric:  # fmt: skip
-    """The metric at the base of a training by GRPO on so many prompts, from the answers of some of them.
+    """Metric at the base for training by GRPO on that many prompts, from the answers of some (`groups`).
 
-    v is the square of the expected gradient and, for Adam's metric, over the answers of a batch the mean
-    square of one answer's: rare answers, which few batches hold, have their part. Where no prompt has both
-    rewards there is no gradient: the plain metric, and a step that is not a number.
+    v is the square of the expected gradient and, for kind ADAM, plus the mean square over the answers of a
+    batch, so that rare answers count. `matrices` are the weights that are factored. Without a prompt that has
+    both rewards the metric is Euclidean, and its step nan.
     """
     weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
     means, squares = (
@@ -136,9 +136,9 @@ def measured_metric(
 def _rate_and_scores(
     model: Any, prompt: Tokens, atoms: Sequence[Atom]
 ) -> tuple[float, Iterator[tuple[Tensor, float, bool]]]:
-    """The pass rate, and of each answer the log-probability, its share, and whether it is correct.
+    """Pass rate of a prompt, and an iterator of (log-probability, share, is correct) for each answer.
 
-    Of listed answers all others are one more: its gradient is minus theirs, weighed.
+    For listed answers all others count as one more: its gradient is minus theirs, weighed.
     """
     if atoms[0].share is not None:
         rate = sum(atom.share or 0.0 for atom in atoms if atom.correct)

@@ -129,7 +129,7 @@ class PairedSet:
         return len(set(self.texts)) == len(self.texts)
 
     def by_text(self) -> list[TextSamples]:
-        """Samples grouped by text, over all prompts of the text; empty without mean rewards."""
+        """Rewards and log-ratios, one entry per text over all its prompts; [] without mean rewards."""
         if self.verdicts is None or self.base_verdicts is None:
             return []
         places: dict[str, list[int]] = {}
@@ -185,7 +185,7 @@ def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:
-    """Pair the prompts that both evaluations contain, in the run's order."""
+    """Pair two evaluations' prompts by id, in the run's order; ValueError if they share none."""
     of_base = {entry.id: entry for entry in base}
     both = [(entry, of_base[entry.id]) for entry in prompts if entry.id in of_base]
     if not both:
@@ -234,7 +234,7 @@ class Frontier(NamedTuple):
 
     @property
     def mean_excess(self) -> MeanEstimate:
-        """Mean over prompts, with the standard error of the spread over prompts."""
+        """Mean excess KL over prompts in nats, with the standard error over prompts."""
         return mean_estimate(self.excess, bias=self.bias)
 
 

@@ -17,7 +17,7 @@ from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, Sign, judged_line
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
-    """Make every prediction that the run's method and records allow."""
+    """Make every prediction that a run's method and records allow, one judged Line each."""
     lines_by_set: list[tuple[str, Line]] = []
     if EXPLORED in run.sets:
         lines_by_set += [(EXPLORED, line) for line in stationary_policy_lines(run, run.sets[EXPLORED])]
@@ -27,7 +27,7 @@ def predictions(run: MeasuredRun) -> list[Line]:
 
 
 def untested(run: MeasuredRun) -> list[str]:
-    """State the policy that the run converges to or why it is unknown, and the predictions left untested."""
+    """Sentences: the policy that the run converges to (or why unknown), and predictions without records."""
     objective = objective_of(run.training.arguments)
     end = f"converges to {objective}, by theory"
     if objective.unknown:
@@ -45,7 +45,7 @@ def untested(run: MeasuredRun) -> list[str]:
 
 
 def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Line]:
-    """Compare the run with the policy its penalty converges to, on the training prompts.
+    """Judge the run against the policy that its penalty converges to, on the training prompts.
 
     Prompts that share a text count as one prompt with their mean reward. Entries: `kl_control`,
     `many_prompts`, `sequence_penalties`, `token_penalties`, `group_advantages`.
@@ -77,16 +77,16 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
 
 
 def _statement(objective: Objective) -> str:
-    """Name the entry whose theorems give the stationary policy."""
+    """Name of the registry module whose theorems give the objective's stationary policy."""
     if objective.advantage.scale not in UNDIVIDED:
         return "group_advantages"
     return "token_penalties" if objective.of_tokens else "kl_control"
 
 
 def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator[Line]:
-    """Test two consequences of pi = a exp(v/b)/Z, with mean reward v: the gain in log odds, and a KL of 0.
+    """Judge two consequences of pi = a exp(v/b)/Z, with mean reward v: the gain in log odds, and a KL of 0.
 
-    An undivided advantage has the same weight at all pass rates.
+    An undivided advantage has the same weight at all pass rates. `note` goes into both lines.
     """
     texts = prompts.by_text()
     weight = float(group_weight(objective.group_size or 2, 0.5, objective.advantage.scale or "none"))
@@ -104,7 +104,7 @@ def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator
 
 
 def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
-    """Predict the pass rate on rehearsed prompts, where the gauge of f decides the target of rehearsal.
+    """Judge the pass rate on rehearsed prompts, where the slope of f at 1 decides rehearsal's target.
 
     -log u of correct answers has p_* as its target, pass rate 1: the pass rate does not fall below the
     base's. The target is the base's pass rate A1 if the generator has slope 0 at u = 1 (k3; JS and alpha as

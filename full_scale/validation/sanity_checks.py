@@ -21,7 +21,7 @@ from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, Line, judged_line
 
 
 def sanity_checks(run: MeasuredRun) -> list[Line]:
-    """Run every check for which the run's records suffice."""
+    """Run every check for which the run's records suffice; one judged Line per check and set."""
     rows = run.evaluation.rehearsed
     lines_by_set: list[tuple[str, Line]] = []
     for name, prompts in run.sets.items():

@@ -87,11 +87,11 @@ class MethodDifference:
 
     @property
     def sign(self) -> int:
-        """Sign of a statistically significant difference, else 0; stored in records as `found`."""
+        """Sign of a statistically significant difference, else 0."""
         return 0 if abs(self.value) <= self.margin else int(np.sign(self.value))
 
     def cells(self) -> tuple[str, ...]:
-        """Cells of a table row."""
+        """Table row: measure, methods, difference, margin, expected and observed sign in words."""
         signs = {0: "", 1: "higher", -1: "lower"}
         margin = f"{self.margin:.3f}" if math.isfinite(self.margin) else "one seed"
         numbers = (f"{self.value:+.3f}", margin)
@@ -128,7 +128,7 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
 
 
 def reproduced(gaps: Sequence[MethodDifference]) -> str:
-    """Sentence on how many expected differences were observed."""
+    """Sentence on how many of the expected differences were observed, not significant, or reversed."""
     expected = [gap for gap in gaps if gap.expected]
     agreed = sum(gap.sign == gap.expected for gap in expected)
     open_ = sum(gap.sign == 0 for gap in expected)
@@ -220,7 +220,7 @@ class SetMeans:
         return cls(run, name, rate, base, kl, cost, measured.mean_excess.value)
 
     def cells(self) -> tuple[str, ...]:
-        """Cells of a table row. The unbiased estimate of the minimum is clipped at 0."""
+        """Table row: run, set, pass rates, KL, its minimum (at least 0), excess KL; KLs in nats."""
         least = max(0.0, self.cost)
         shown = (self.pass_rate, self.base_pass_rate, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
@@ -243,7 +243,7 @@ class PassAtK:
     """Half-width of the 95% band over seeds and questions; over questions alone for one seed."""
 
     def cells(self, ks: Sequence[str]) -> tuple[str | float, ...]:
-        """Cells of a table row."""
+        """Table row: set, run, seeds, prompts, then Pass@k +- margin for each k of `ks`."""
         bands = {
             k: f"{value:.3f}" + (f" +- {self.margin[k]:.3f}" if math.isfinite(self.margin[k]) else "")
             for k, value in self.value.items()
@@ -252,7 +252,7 @@ class PassAtK:
 
 
 def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
-    """Mean Pass@k of each set: for the base, and for every run over its seeds (`<run>-seed0`, ...)."""
+    """Mean Pass@k of each set: of the base, and of every run over its seeds (`<run>-seed0`, ...)."""
     rows = []
     for name in dict.fromkeys(name for run in runs for name in run.evaluation.sets if name in run.base):
         by_run: dict[str, list[EvaluatedSet]] = {}
@@ -299,7 +299,7 @@ class Validation:
         return [of_checks, *self.policies, of_predictions]
 
     def as_record(self) -> dict[str, Any]:
-        """The record to store."""
+        """Validation as a stored record of kind KIND, with its sentences as findings."""
         results = {key: value for key, value in as_json(self).items() if key != "runs"}
         config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy")
         findings = self.sentences()
@@ -362,7 +362,7 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _along_training(run: MeasuredRun) -> list[dict[str, float | None]]:
-    """Values logged by the collapse meter, without their prefix, at each step that has them."""
+    """Collapse-meter values (without the prefix "collapse/") of each logged step that has them."""
     prefix = "collapse/"
     return [
         {"step": entry.get("step")}

@@ -44,7 +44,7 @@ class Fits:
     config: CollapseConfig
 
     def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
-        """Rows of every fit: the reverse KL at each strength (with target mu, or None), and the others."""
+        """Rows of every fit: reverse KL per strength (`mus`: its targets), then other objectives."""
         reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
         aimed = extended(reverse, mu=[*mus] * (3 * self.problem.cases))
         return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
@@ -89,7 +89,7 @@ class Fits:
         return extended(lines, certificate=self.optima.certificates())
 
     def ascent_lines(self) -> list[Row]:
-        """Rows of gradient ascent from the base, finished by Newton steps inside its basin."""
+        """Rows of gradient ascent on the reverse KL from the base, finished by Newton steps in its basin."""
         objective, start = self.problem.reverse_kl(self.family), self._bases[self.case].flatten(-2)
         near = descend(objective, start, *self._parameters, steps=self.config.ascent_steps)
         end = minimise(objective, self.family.frame, near, *self._parameters, radius=RADIUS)
@@ -143,7 +143,7 @@ class Fits:
         return leaps
 
     def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
-        """Rows of policies with the `value` of the objective and its distance `above` the global minimum."""
+        """Rows of policies with `value`, the objective, and `above`, its distance to the global minimum."""
         # `is_global` holds if that distance is rounding (SAME).
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
@@ -208,7 +208,7 @@ def fits(
 def _fitted(
     problems: Sequence[CollapseProblem], config: CollapseConfig, rng: np.random.Generator, progress: Progress
 ) -> list[Row]:
-    """Fit each problem in both families: all fits for the first problem, rates of collapse for the others."""
+    """Fit each problem in both families: every fit for the first, only rates of collapse for the others."""
 
     def fitted(job: tuple[CollapseProblem, bool]) -> Row:
         problem, homogeneous = job
@@ -238,7 +238,7 @@ def _fitted(
 def _strengths(
     problem: CollapseProblem, config: CollapseConfig, first: bool
 ) -> tuple[Float[np.ndarray, "cases settings"], list[float | None]]:
-    """Lambdas of every base, and the target mu of each, None if there is none."""
+    """Lambda = 1/beta of every base and setting, and the target pass rate mu of each setting or None."""
     if not first:
         # One target is a different 1/beta for every base.
         sorted_mus = sorted(config.random_targets)

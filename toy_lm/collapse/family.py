@@ -50,7 +50,7 @@ class Bigrams:
         return theta.unflatten(-1, (self.contexts, self.vocabulary)).log_softmax(-1)
 
     def tables(self, model: MarkovLM) -> Float[Tensor, "*batch contexts V"]:
-        """Log-rows of a bigram model, which lies in both families."""
+        """Log-probabilities of a bigram model's rows in the layout of this family."""
         steps = 1 if self.homogeneous else self.length - 1
         rows = [model.initial[..., None, :], *[model.transition] * steps]
         return torch.from_numpy(np.concatenate(rows, axis=-2)).log()

@@ -66,7 +66,7 @@ def measure(
 
 
 def targets(problem: CollapseProblem) -> list[Row]:
-    """Each base (its number, rows and pass rate), and the diversity of its filtered policy p_*."""
+    """One row per base: its number, pass rate and next-symbol rows, and the diversity of its p_*."""
     effective, words = effective_number(problem.targets), problem.valid_words
     return _rows(
         {
@@ -87,7 +87,7 @@ def _rows(columns: dict[str, Any]) -> list[Row]:
 
 
 def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
-    """Numbers of collapsed bases by family, objective and method, without bases whose p_* is one word.
+    """Rows that count collapsed bases by family, objective and method; bases whose p_* is one word are out.
 
     Means are over the `bases`; effective_kept is exp(entropy) relative to p_*'s. For the reverse KL,
     `is_global` counts fits at the global minimum, and `confirmed` the global minima that enough starts

@@ -47,7 +47,7 @@ class Optimum(NamedTuple):
     boundary: Bool[Tensor, " rows"]
 
     def certificates(self) -> list[Row]:
-        """Rows of everything except theta and the value."""
+        """Certificates of each row's minimum: every field except theta and value, one dictionary per row."""
         columns = {n: column.tolist() for n, column in self._asdict().items() if n not in ("theta", "value")}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -81,7 +81,7 @@ def starting_points(
 
 
 def random_points(family: Bigrams, count: int, rng: np.random.Generator) -> Float[Tensor, "starts size"]:
-    """Draw `count` normal logit vectors at each of SCALES."""
+    """Random logit vectors (len(SCALES) * count, size): normal, with standard deviations in SCALES."""
     drawn = torch.from_numpy(rng.normal(size=(len(SCALES), count, family.size)))
     return (drawn * torch.tensor(SCALES, dtype=torch.float64)[:, None, None]).flatten(0, 1)
 

@@ -47,7 +47,7 @@ class CollapseConfig:
 
     @classmethod
     def quick(cls) -> "CollapseConfig":
-        """A run of seconds that has every part of the full run."""
+        """Configuration with every part of the full run that takes seconds."""
         return cls(
             strengths=(4.0, 4.5, 10.0),
             alphas=(0.5,),
@@ -68,7 +68,7 @@ FAMILIES = ("homogeneous", "inhomogeneous")
 
 
 def select(rows: Iterable[Row], **values: object) -> list[Row]:
-    """Rows with these values."""
+    """Rows whose columns have all of these values."""
     return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
 
 
@@ -82,13 +82,13 @@ def extended(rows: Sequence[Row], **columns: Any) -> list[Row]:
 
 
 def optima(reference: Mapping[str, Any], family: str) -> list[Row]:
-    """Global minima of the reverse KL, 1/beta increasing."""
+    """Fits at global minima of the reverse KL in a family, sorted by increasing 1/beta."""
     fits = select(reference["fits"], family=family, objective="reverse_kl", method="global")
     return sorted(fits, key=lambda fit: fit["inverse_beta"])
 
 
 def label(row: Row) -> str:
-    """Objective with its setting: 1/beta of a fit, the target mu of a rate."""
+    """Name of a row's objective with its setting, such as: alpha = 0.5; 1/beta = 4; mu = 0.9."""
     if row["objective"] == "alpha":
         return f"alpha = {row['alpha']:g}"
     if row["objective"] == "reverse_kl":
@@ -119,7 +119,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
 
 
 def _likeliest_sequence(reference: Mapping[str, Any]) -> str:
-    """The mass of the likeliest correct sequence along 1/beta, beside the filtered model's entropy."""
+    """Sentence on the mass of the likeliest correct sequence as 1/beta grows, beside p_*'s entropy."""
     along = {family: select(optima(reference, family), mu=None) for family in FAMILIES}
     strengths = ", ".join(f"{fit['inverse_beta']:.3g}" for fit in along[FAMILIES[0]])
     masses = {family: ", ".join(f"{fit['top']:.3f}" for fit in fits) for family, fits in along.items()}
@@ -183,7 +183,7 @@ def _certified(fit: Row) -> tuple[str, str]:
 
 
 def _reached(fits: Sequence[Row], fit: Row, method: str) -> str:
-    """Text: a method reached the global minimum, or stopped so far above it."""
+    """Table cell: "reached" if the method found the global minimum, else its distance above it."""
     if fit["objective"] != "reverse_kl":
         return "-"
     (other,) = select(fits, family=fit["family"], method=method, inverse_beta=fit["inverse_beta"])

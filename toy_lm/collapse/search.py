@@ -81,7 +81,7 @@ def minimise(
 def _expand(
     objective: Objective, frame: Frame, theta: Tensor, parameters: list[Tensor]
 ) -> tuple[Float[Tensor, "4 batch"], Float[Tensor, "batch size"]]:
-    """Value, gradient norm, decrement and least curvature at theta, and the Newton step."""
+    """Value, gradient norm, Newton decrement and least curvature, (4, batch), and the Newton step."""
     basis = frame(theta)
     theta = theta.clone().requires_grad_()
     value = objective(theta, *parameters)
@@ -100,7 +100,7 @@ def _expand(
 def _backtrack(
     objective: Objective, theta: Tensor, step: Tensor, value: Tensor, slope: Tensor, parameters: list[Tensor]
 ) -> tuple[Bool[Tensor, " batch"], Float[Tensor, "batch size"]]:
-    """Find the first of step, step/2, ... that decreases enough, by row; returns moved rows and points."""
+    """Rows that moved, and points after the first of step, step/2, ... that decreases f enough."""
     theta = theta.clone()
     moved = torch.zeros(len(theta), dtype=torch.bool)
     left, scale = torch.arange(len(theta)), 1.0

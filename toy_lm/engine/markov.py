@@ -53,7 +53,7 @@ class MarkovLM:
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """Leading axes, one model each."""
+        """Shape of the batch of models, () for a single model."""
         return self.initial.shape[:-1]
 
     def step(self, t: int) -> Float[np.ndarray, "*batch contexts V"]:

@@ -24,7 +24,7 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 
 
 def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
-    """Train one block without an anchor, and one for each divergence and place.
+    """Train without a penalty, and with each divergence and place at all strengths; one row per block.
 
     Matrices are [conditioning][strength]; strengths are eta f''(1). coverage_step is the step at which Pass@k
     fell; meter_step, one matrix per threshold, the step at which the excess KL had risen. Alphas other than
@@ -84,7 +84,7 @@ class ComparedMethod(NamedTuple):
 
 
 def methods(config: StrategiesConfig) -> Iterator[ComparedMethod]:
-    """GRPO alone, then every direction at every place, all at equal strength eta f''(1)."""
+    """Yield GRPO alone, then each divergence at each place, all at equal strength eta f''(1)."""
     yield ComparedMethod("GRPO", None, 0.0)
     for place, everywhere in PLACES.items():
         for direction, divergence in config.divergences.items():

@@ -67,7 +67,7 @@ class StrategiesConfig:
 
     @classmethod
     def quick(cls) -> "StrategiesConfig":
-        """A run of the task with fewer steps and thin sweeps."""
+        """Configuration with fewer steps and coarser sweeps."""
         conditionings, strengths = (0.0, 0.1, 1.0), (0.01, 0.1, 1.0, 10.0)
         return cls(
             conditionings=conditionings, strengths=strengths, alphas=(0.5,), random_tasks=20, steps=800
@@ -81,12 +81,12 @@ class StrategiesConfig:
 
     @property
     def optimiser(self) -> Optimiser:
-        """GRPO's exact gradient ascent."""
+        """Settings of GRPO's exact gradient ascent."""
         return Optimiser(self.learning_rate, self.steps, self.group)
 
     @property
     def divergences(self) -> dict[str, FDivergence]:
-        """Compared directions, from forward to reverse."""
+        """Compared divergences by name, from forward to reverse KL."""
         forward = {"forward KL": FORWARD_KL, "JS": JENSEN_SHANNON}
         return forward | {"alpha": alpha_divergence(self.alpha), "reverse KL": REVERSE_KL}
 
@@ -98,12 +98,12 @@ PLACES = {"D_pef": False, "all prompts": True}
 
 
 def method(results: Mapping[str, Any], name: str) -> Row:
-    """Results of the method of that name."""
+    """Row of results for the method of that name."""
     return next(row for row in results["methods"] if row["name"] == name)
 
 
 def swept(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
-    """Sweep at the configured conditioning, one row per place, direction and strength."""
+    """Data frame of the sweep at the configured conditioning, one row per place, direction, strength."""
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}
     frames = []
@@ -127,7 +127,7 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
 
 
 def meter_warnings(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warnings]:
-    """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
+    """How early the collapse meter warns over all trainings of the sweep, one entry per threshold."""
     warnings = []
     for index, rise in enumerate(config.rises):
         leads: list[LeadTime] = []

@@ -89,13 +89,13 @@ class PolicyOutcomes(NamedTuple):
 
 
 def pass_rates(outcomes: Float[np.ndarray, "*batch outcomes"]) -> Values:
-    """Mass of the passes, the second half of the outcomes."""
+    """Pass rate (...), the mass of the second half of the outcomes, which are those that pass."""
     # Rounding may push a sum of masses an ulp above one.
     return np.minimum(outcomes[..., outcomes.shape[-1] // 2 :].sum(axis=-1), 1.0)
 
 
 def start(task: StrategiesTask, shape: tuple[int, ...]) -> StrategiesPolicy:
-    """The base itself, once for each entry of the batch `shape`."""
+    """Policy equal to the base, repeated for each entry of a batch of that shape."""
     strategies = task.base.shape[-1]
     return StrategiesPolicy(
         np.broadcast_to(np.log(task.base), (*shape, strategies)),
@@ -107,7 +107,10 @@ def start(task: StrategiesTask, shape: tuple[int, ...]) -> StrategiesPolicy:
 def policy_outcomes(
     policy: StrategiesPolicy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]
 ) -> PolicyOutcomes:
-    """Outcome probabilities on each type, and log-ratio to the base's; g is `conditioning`."""
+    """Outcome probabilities on each type and log-ratio to the base's; strategies' logits are theta + g phi.
+
+    g is `conditioning`, how far a strategy may depend on the type.
+    """
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))

@@ -37,7 +37,7 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
-    """Measure policies from their probabilities of outcomes."""
+    """Measure policies from their outcome probabilities, with Pass@k at this k; shapes *batch."""
     easy, retained = outcomes[..., 0, :], retained_of_base(outcomes, task.base_distribution, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(

@@ -27,7 +27,7 @@ class Yardstick(NamedTuple):
     prompts: torch.Tensor
 
     def probabilities(self, policy: ResponseDistribution) -> Float[np.ndarray, "prompts outcomes"]:
-        """Probabilities of a policy on these prompts."""
+        """Probabilities of all outcomes under a policy, on these prompts."""
         return policy.joint()[self.prompts].exp().numpy()
 
     def retained(self, policy: ResponseDistribution) -> Retained:
@@ -41,7 +41,7 @@ def yardstick(base: ResponseDistribution, task: StylesTask, prompts: torch.Tenso
 
 
 def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
-    """One point of a training curve, exact means over prompts.
+    """Measures of one point of a training curve by name, exact means over prompts.
 
     Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its guarantee
     exp(-KL(p_* || pi)) and their minimal difference. Source: ours, entries `frontier`, `rehearsal_guarantee`.
@@ -82,5 +82,5 @@ def at_the_end(policy: ResponseDistribution, by: Yardstick) -> Row:
 
 
 def styles(policy: Float[np.ndarray, "prompts outcomes"]) -> Float[np.ndarray, "prompts styles"]:
-    """Probabilities of the style alone."""
+    """Probability of each style, summed over the digits."""
     return policy.reshape(len(policy), STYLES, -1).sum(axis=2)

@@ -44,7 +44,7 @@ class TrainingJob:
 
 
 def run_one(job: TrainingJob) -> Row:
-    """Train, and measure exactly: the `base` at the start, and the `run` with its curve and its end."""
+    """Train one job; exact measures of the `base`, and of the `run` along its curve and at its end."""
     with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_distribution(base, task.prompts)
@@ -80,7 +80,7 @@ _CURVE = ("update", "pass_at_8", "pass_at_16", "excess")
 
 @lru_cache(maxsize=1)
 def _base(settings: TrainingSettings, seed: int) -> tuple[StylesTask, Transformer]:
-    """Build the base shared by all methods of a seed; jobs are ordered by seed, so one base is cached."""
+    """Task and pretrained base of a seed, cached: jobs are ordered by seed."""
     task = make_task(seed)
     return task, pretrain(task, settings, seed=seed)
 
@@ -114,7 +114,7 @@ class StylesConfig:
 
     @classmethod
     def quick(cls) -> "StylesConfig":
-        """One base, with and without an anchor, in a few seconds."""
+        """Configuration of seconds: one base, trained with rehearsal and without."""
         return cls(methods=("DAPO", "DPH-F"), seeds=1, updates=160, every=16, strengths=())
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class StylesConfig:
         return [Variant(method, strength=self.strength if method in _ANCHORED else None)]
 
     def jobs(self, seed: int) -> dict[str, list[TrainingJob]]:
-        """All trainings by the question they answer; some answer several. Bases have seeds from `seed` on."""
+        """Trainings listed under each question that they answer; bases have seeds `seed`, `seed` + 1, ..."""
 
         def job(variant: Variant, seed: int = seed) -> TrainingJob:
             return TrainingJob(variant, seed, self.updates, self.every, self.settings)

@@ -28,7 +28,7 @@ _COLUMNS: Mapping[Any, str] = {
 
 
 def models(results: Mapping[str, Any]) -> pd.DataFrame:
-    """Data frame with a row per model and split, bases first, Pass@k under k, and a comparison flag."""
+    """Data frame, one row per model and split, bases first: Pass@k in column k, `main` if compared."""
     bases = [base | {"label": "base", "name": "base", "groups": ["main"]} for base in results["bases"]]
     rows = []
     for model in [*bases, *results["runs"]]:
@@ -59,7 +59,7 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Esti
 
 
 def warnings(results: Mapping[str, Any]) -> list[Warnings]:
-    """Steps of the meter's warning and of the fall of Pass@16, for each of RISES and compared run."""
+    """When the meter warns and when Pass@16 falls in each compared run, one entry per threshold of RISES."""
     runs = [run["curve"] for run in results["runs"] if "main" in run["groups"]]
     curves = [[np.array(run[name]) for name in ("update", "excess", "pass_at_16")] for run in runs]
     timed = partial(lead_time, fall=FALL)

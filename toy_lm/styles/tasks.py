@@ -60,6 +60,6 @@ def _hash(seed: int, purpose: str, prompt: tuple[int, int]) -> int:
 
 
 def _ranks(seed: int, purpose: str, prompts: list[tuple[int, int]]) -> Int[Tensor, " prompts"]:
-    """Rank of each prompt by its hash: a random order that is equal on all machines."""
+    """Rank of each prompt in a random order by hash, equal on all machines."""
     order = sorted(range(len(prompts)), key=lambda i: _hash(seed, purpose, prompts[i]))
     return torch.tensor(order).argsort()

@@ -247,7 +247,7 @@ def anchoring(
 def judge(
     samples: Samples, rates: Float[Tensor, " prompts"], method: Method, variant: Variant, group: int
 ) -> tuple[Float[Tensor, " rows"], Bool[Tensor, " rows"]]:
-    """Advantage of each sample in its group, and the mask of dynamic sampling."""
+    """Advantage of each sample in its group, and the mask of samples that dynamic sampling retains."""
     log_pi, log_ref, valid = samples.in_groups(group)
     rewards = valid.double()
     if variant.alpha is not None:
@@ -299,7 +299,7 @@ def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -
 
 
 def _every(log_pi: Tensor) -> Bool[Tensor, "batch tokens"]:
-    """Mask in which every token counts: all responses have one length."""
+    """Mask of ones in the shape of `log_pi`: all responses have full length, so every token counts."""
     return torch.ones_like(log_pi, dtype=torch.bool)
 
 

@@ -33,7 +33,7 @@ class Transformer(nn.Module):
         position: Int[Tensor, " places"],
         visible: Bool[Tensor, "places places"],
     ) -> Float[Tensor, "batch places symbols"]:
-        """Logits at each place, which has a position in the response and attends to the places before it."""
+        """Logits of tokens at `position` in the response; `visible` marks which places attend to which."""
         x = self.token(tokens) + self.position(position)
         for block in self.blocks:
             x = block(x, visible)
@@ -53,7 +53,7 @@ class AttentionBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch places width"], visible: Bool[Tensor, "places places"]
     ) -> Float[Tensor, "batch places width"]:
-        """Residual stream after the block."""
+        """Residual stream after attention and perceptron; `visible` is the attention mask."""
         packed = self.query_key_value(self.before_attention(x)).unflatten(-1, (3, self.heads, -1))
         query, key, value = packed.permute(2, 0, 3, 1, 4)
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
@@ -82,7 +82,7 @@ class ResponseDistribution(NamedTuple):
         return torch.stack([*first, self.ones[prompts, style, tens, ones]], dim=1)
 
     def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseDistribution":
-        """Scatter the prompts to these places among `count`; the others are nan."""
+        """Distribution over `count` prompts with these at the given indices; the others are nan."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
         pairs = zip(nowhere, self, strict=True)
         return ResponseDistribution(*(rows.index_copy(0, prompts, part) for rows, part in pairs))

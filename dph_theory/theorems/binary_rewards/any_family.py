@@ -18,7 +18,7 @@ from ...verification.statement import neighbour, theorem
 
 
 def with_slack(base: Values, valid: Values, beta: Values, q: Values, other: Values, extra: Values) -> Values:
-    """Their KLs to p_beta differ by at most the slack that is returned: the least, and something more."""
+    """Slack (batch,) of at least KL(q||p_beta) - KL(other||p_beta): its positive part plus `extra`."""
     target = tilted(base, valid, beta)
     return np.maximum(REVERSE_KL(q, target) - REVERSE_KL(other, target), 0) + extra
 
@@ -56,7 +56,10 @@ SLACK = theorem(
 
 
 def lost_at(base_rate: Values, eps: float, power: float | None = None) -> Values:
-    """V* - V of four bits of one rate, correct with at most one 1, at the best rate, over its prediction."""
+    """V* - V at beta = eps over its predicted asymptote (eps^power if given), shape of `base_rate`.
+
+    The family has four independent bits of one rate; words with at most one 1 are correct.
+    """
 
     def excess(x: Values, log_odds: Values) -> Values:
         return 12 * x * (1 - x) ** 2 / eps + logit(x) - log_odds[..., 0]
@@ -89,7 +92,7 @@ RADIUS = 2.0
 
 
 def bounded_cost(base: Values, valid: Values, share: Values, logits: Values) -> Values:
-    """KL(q||a) - V(q)/beta of a policy with bounded logits, beta a share of the critical 1/(2 R)."""
+    """KL(q||a) - V(q)/beta, (batch,), of q = a e^logits clipped to RADIUS, at beta = share/(2 RADIUS)."""
     q = normalised(base * np.exp(np.clip(logits, -RADIUS, RADIUS)))
     return REVERSE_KL(q, base) - pass_rate(q, valid) * 2 * RADIUS / share
 

@@ -23,39 +23,39 @@ CHOICES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 @cache
 def words(length: int) -> Values:
-    """All words of bits, (2^length, length), in order."""
+    """All words of `length` bits in order, shape (2^length, length)."""
     return np.array([*np.ndindex(*(2,) * length)])
 
 
 def on_words(first: Values, later: Values) -> Values:
-    """Products of the tables (..., 2) and (..., length - 1, 2, 2) along every word."""
+    """Words' probabilities (..., 2^length) by tables first (..., 2), later (..., length - 1, 2, 2)."""
     positions, bits = np.arange(later.shape[-3]), words(later.shape[-3] + 1)
     return first[..., bits[:, 0]] * later[..., positions, bits[:, :-1], bits[:, 1:]].prod(axis=-1)
 
 
 def allowed(graph: Values, length: int) -> tuple[Values, Values]:
-    """Tables of zeros and ones of graphs (..., 2 length - 1), the first symbols' choice first."""
+    """0/1 tables (of the first symbol; of later ones) that mark what graphs (..., 2 length - 1) allow."""
     rows = CHOICES[graph.astype(int)]
     return rows[..., 0, :], rows[..., 1:, :].reshape(*graph.shape[:-1], length - 1, 2, 2)
 
 
 @cache
 def graphs(length: int) -> Values:
-    """The sets of words, (graphs, words), of all layered graphs."""
+    """Word sets of all layered graphs, a mask of shape (graphs, 2^length)."""
     return (
         np.unique(on_words(*allowed(np.array([*np.ndindex(*(3,) * (2 * length - 1))]), length)), axis=0) > 0
     )
 
 
 def only_diracs(verifier: Values) -> Values:
-    """True if every fully valid choice of symbols leaves one word."""
+    """1 if each layered graph of correct words has one word, else 0; `verifier` (batch,) is a bit mask."""
     correct = (verifier[:, None].astype(int) >> np.arange(8) & 1).astype(bool)
     valid = ~(graphs(3) & ~correct[:, None]).any(axis=-1)
     return (~(valid & (graphs(3).sum(axis=-1) > 1)).any(axis=-1)).astype(float)
 
 
 def no_single_block(verifier: Values, symbols: bool = False) -> Values:
-    """True if no two correct words differ in exactly one contiguous block, or in exactly one symbol."""
+    """1 if no two correct words differ in exactly one contiguous block (or symbol), else 0; (batch,)."""
     differ = words(3)[:, None] != words(3)
     number = differ.sum(axis=-1)
     apart = differ[..., 0] & ~differ[..., 1] & differ[..., 2]
@@ -80,7 +80,11 @@ DIRACS = theorem(
 
 
 def given_graph(first: Values, later: Values, graph: Values) -> tuple[Values, Values]:
-    """The base's tables given a graph, from the masses of the words to come (backwards)."""
+    """Tables of the base given the graph's words, in the shapes of `first` (..., 2) and `later`.
+
+    `later` has shape (..., length - 1, 2, 2); `graph` (..., 2 length - 1) has indices into CHOICES, one per
+    table row.
+    """
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
     mass, rows = np.ones(first.shape), list[Values]()
     for position in reversed(range(later.shape[-3])):
@@ -108,22 +112,25 @@ def least_of_one_table(first: Values, later: Values, graph: Values) -> Values:
 
 
 def costs_within(first: Values, later: Values, graph: Values, q_first: Values, q_later: Values) -> Values:
-    """KL to the base of tables within the graph; and what the base given the graph may cost."""
+    """KL to the base of q's tables cut to the graph, and -log of the graph's base mass; (batch, 2).
+
+    Arguments are as in `given_graph`; q_first and q_later have the shapes of first and later.
+    """
     first_ones, ones = allowed(graph, later.shape[-3] + 1)
     q = on_words(normalised(q_first * first_ones), normalised(q_later * ones))
-    return np.stack([REVERSE_KL(q, on_words(first, later)), log_mass(first, later, graph)], axis=-1)
+    return np.stack([REVERSE_KL(q, on_words(first, later)), graph_cost(first, later, graph)], axis=-1)
 
 
-def log_mass(first: Values, later: Values, graph: Values) -> Values:
-    """-log a(D)."""
+def graph_cost(first: Values, later: Values, graph: Values) -> Values:
+    """Minus log of the base mass of the graph's words, (batch,), the least KL within the graph."""
     return -np.log((on_words(first, later) * on_words(*allowed(graph, later.shape[-3] + 1))).sum(axis=-1))
 
 
 def least_cost(first: Values, later: Values, graph: Values, one_table: bool = False) -> Values:
-    """-log a(D); and the KL to the base of the base given the graph."""
+    """-log of the graph's base mass, and the KL of the base given the graph to the base; (batch, 2)."""
     given = on_words(*given_graph(first, later, graph))
     cost = least_of_one_table(first, later, graph) if one_table else REVERSE_KL(given, on_words(first, later))
-    return np.stack([log_mass(first, later, graph), cost], axis=-1)
+    return np.stack([graph_cost(first, later, graph), cost], axis=-1)
 
 
 BASE = example(first=".6 .4", later=[[".7 .3", ".45 .55"]] * 3)
@@ -151,21 +158,21 @@ LAYERED = theorem(
 
 @cache
 def largest_even(length: int) -> Values:
-    """The layered graphs of words of even parity that lie in no other, by their words."""
+    """Maximal layered graphs of words with even parity, as a mask (graphs, 2^length)."""
     even = graphs(length)[~graphs(length)[:, words(length).sum(axis=-1) % 2 == 1].any(axis=-1)]
     larger = (even[:, None] <= even).all(axis=-1) & (even[:, None] != even).any(axis=-1)
     return even[~larger.any(axis=1)]
 
 
 def starts(later: Values, graph: Values, single: bool) -> tuple[Values, Values]:
-    """True where a word is correct; and the words of the chosen graph, or one correct word."""
+    """Mask (words,) of correct words; 0/1 set (batch, words) of the graph (or word) numbered `graph`."""
     valid = words(later.shape[-3] + 1).sum(axis=-1) % 2 == 0
     sets = np.eye(len(valid))[valid] if single else largest_even(later.shape[-3] + 1)
     return valid, sets[np.minimum(graph.astype(int), len(sets) - 1)].astype(float)
 
 
 def best_near(base: Values, start: Values, beta: float) -> Values:
-    """Words' probabilities at the local optimum of V - beta KL that rows, each made best in turn, lead to."""
+    """Words' probabilities (batch, words) at the maximum of V - beta KL by coordinate ascent from `start`."""
     bits, q = words(int(np.log2(base.shape[-1]))), start
     valid = bits.sum(axis=-1) % 2 == 0
     for _ in range(30):
@@ -186,7 +193,7 @@ def best_near(base: Values, start: Values, beta: float) -> Values:
 
 
 def as_bigram(policy: Values) -> Values:
-    """The position-dependent bigram with a policy's chances of each symbol after the one before it."""
+    """Words' probabilities (batch, words) by the position-dependent bigram with the policy's transitions."""
     bits = words(int(np.log2(policy.shape[-1])))
     result = np.ones_like(policy)
     for position, symbol in enumerate(bits.T):
@@ -198,7 +205,10 @@ def as_bigram(policy: Values) -> Values:
 
 
 def near_graph(first: Values, later: Values, graph: Values, eps: float, single: bool = False) -> Values:
-    """KL to the base and failures at beta = eps, from near a graph (or from near one of its words)."""
+    """KL to the base and failure rate, (batch, 2), of the best table at beta = eps near a graph (or word).
+
+    `first` and `later` are the base's tables; `graph` (batch,) numbers the graphs of `largest_even`.
+    """
     base, (valid, inside) = on_words(first, later), starts(later, graph, single)
     q = best_near(base, as_bigram(0.999 * normalised(base * inside) + 0.001 * base), eps)
     return np.stack([REVERSE_KL(q, base), q[:, ~valid].sum(axis=-1)], axis=-1)

@@ -46,7 +46,7 @@ DISTANCE = theorem(
 
 
 def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
-    """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
+    """TV distance (batch,) to the policy whose incorrect answers' mass is moved to `other`'s correct ones."""
     invalid = add_axes(pass_rate(policy, ~valid), 1)
     return TOTAL_VARIATION(policy, masked(policy, valid) + invalid * moved_onto_valid(other, valid))
 
@@ -80,7 +80,7 @@ RANK_TOLERANCE = 1e-9
 
 
 def dimensions(base: Values, valid: Values) -> Values:
-    """The dimension spanned by maximisers around a random one, and the one that the constraints leave."""
+    """Dimension spanned by maximisers around p_*, and dimension that their constraints leave; (batch, 2)."""
     outcomes = valid.shape[-1]
     centre = filtered(base, valid)[:, None, :]
     vertices = np.eye(outcomes)

@@ -144,7 +144,7 @@ def frontier_and_distance(policy: Values, base: Values, valid: Values) -> Values
 
 
 def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
-    """The base tilted by e^(v/beta) to the policy's pass rate: beta is negative below the base's own."""
+    """Base (batch, outcomes) tilted by e^(v/beta), beta of either sign, to the policy's pass rate."""
     odds, base_odds = (pass_rate(q, valid) / pass_rate(q, ~valid) for q in (policy, base))
     return normalised(np.where(valid, base * add_axes(odds / base_odds, 1), base))
 

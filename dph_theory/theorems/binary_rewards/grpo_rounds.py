@@ -16,7 +16,7 @@ from .._policies import FOUR_ANSWERS
 
 
 def advantage(policy: Values, valid: Values) -> Values:
-    """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
+    """Centred reward v - E_q v of each outcome, (..., outcomes)."""
     failures, successes = (add_axes(pass_rate(policy, part), 1) for part in (~valid, valid))
     return np.where(valid, failures, -successes)
 
@@ -27,18 +27,18 @@ def deviation(policy: Values, valid: Values) -> Values:
 
 
 def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
-    """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by e^{reward/beta}."""
+    """argmax_pi E_pi[reward] - beta KL(pi || base): base e^{reward/beta}, normalised; (..., outcomes)."""
     gain = reward / add_axes(beta, 1)
     return normalised(base * np.exp(gain - add_axes(np.max(gain, axis=-1), 1)))
 
 
 def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The next policy, from std-normalised advantages, (..., outcomes): rewards must differ."""
+    """Next policy of GRPO's iteration with std-normalised advantages, (..., outcomes); V in (0, 1)."""
     return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
 
 
 def next_log_odds(start: Values, beta: Values, log_odds: Values) -> Values:
-    """The next round's log odds L' = start + 2 cosh(L/2)/beta, start = logit p_ref.
+    """Log odds L' of success after the next round, start + 2 cosh(L/2)/beta, with start = logit p_ref.
 
     2 cosh(L/2) is 1/sqrt(p(1-p)) at L = logit p. Shapes broadcast.
     """
@@ -95,12 +95,12 @@ VALID = np.array([True, False])
 
 
 def two_outcomes(log_odds: Values) -> Values:
-    """The pair (p, 1-p) with these log odds, both masses to full relative accuracy."""
+    """Pair (p, 1-p) on a last axis with these log odds, each to full relative accuracy."""
     return np.stack([expit(log_odds), expit(-log_odds)], axis=-1)
 
 
 def fixed_policy(base_rate: Values, rise: Values) -> Values:
-    """The policy whose log odds exceed the base's by the rise."""
+    """Two-outcome policy (..., 2) whose log odds of success exceed the base's by `rise`."""
     return two_outcomes(logit(base_rate) + rise)
 
 
@@ -129,7 +129,7 @@ INTERIOR = theorem(
 
 
 def level(base_rate: Values, log_odds: Values) -> Values:
-    """h(L) = (L - logit p_ref) sqrt(p(1-p)) at p = expit(L): the 1/beta that fixes p."""
+    """The 1/beta at which log odds L are fixed: (L - logit p_ref) sqrt(p(1-p)), p = expit(L); broadcasts."""
     return (log_odds - logit(base_rate)) * np.sqrt(expit(log_odds) * expit(-log_odds))
 
 
@@ -174,7 +174,7 @@ UNIMODAL = theorem(
 
 
 def rise(base_rate: Values, beta: Values, current: Values) -> Values:
-    """Amount that one normalised round from p adds to the log odds."""
+    """Change of the log odds of success by one std-normalised round at rate `current`; shapes broadcast."""
     return logit(base_rate) + 1 / (beta * np.sqrt(current * (1 - current))) - logit(current)
 
 
@@ -198,7 +198,7 @@ CEILING = 60
 
 
 def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
-    """True if there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
+    """Mask of cases with interior fixed points; their logit p_ref and beta, defaults elsewhere."""
     exist = least_rise(base_rate, beta) < 0
     return exist, logit(np.where(exist, base_rate, 0.1)), np.where(exist, beta, 0.75)
 
@@ -247,7 +247,7 @@ CONVERGENCE = refuted(
 
 
 def first_iterates(base_rate: Values, rise: Values) -> tuple[list[Values], Values]:
-    """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
+    """Log odds of rounds p_0 = p_ref, p_1, p_2, and of the fixed point `rise` above p_ref that sets beta."""
     start = logit(base_rate)
     fixed = start + rise
     beta = (np.exp(fixed / 2) + np.exp(-fixed / 2)) / rise

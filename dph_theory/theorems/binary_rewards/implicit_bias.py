@@ -45,9 +45,9 @@ PLAIN_RUN = TRAINING_RUN.but(time="10", weights="3 2 1 4")
 
 
 def conserved(theta: Values, part: Values) -> Values:
-    """The differences of e^-theta within the part and within its complement, and the sum of theta.
+    """Conserved quantities (batch, outcomes + 1) of the logit flow: e^-theta differences; sum of theta.
 
-    Each is that to its part's representative: the first outcome is valid, the last is not.
+    Differences are those to the first outcome, which is correct, or to the last, which is not.
     """
     weights = np.exp(-theta)
     differences = weights - np.where(part, weights[:, :1], weights[:, -1:])
@@ -104,7 +104,7 @@ TREE = chart(first=simplex(2), second=simplex(2, 2), valid=masks(4))
 
 
 def tree_after_training(first: Values, second: Values, valid: Values) -> Values:
-    """The answers' probabilities at time 1,000, when V is one to a thousandth."""
+    """Answers' probabilities (batch, answers) after gradient flow for time 1,000, when 1 - V < .001."""
     verdicts = valid.reshape(second.shape)
     after = [flow(list(tree), v, [1e3])[0] for *tree, v in zip(first, second, verdicts, strict=True)]
     return np.stack([answer_probabilities(tables).ravel() for tables in after])
@@ -147,7 +147,7 @@ PLAIN_LIMIT = theorem(
 
 
 def unequal_pairs(base: Values, valid: Values) -> Values:
-    """Which pairs y, y' of valid outcomes have a_y > a_y'."""
+    """Mask (batch, outcomes, outcomes) of the pairs y, y' of correct outcomes with a_y > a_y'."""
     return np.asarray(valid[:, :, None] & valid[:, None, :] & (base[:, :, None] > base[:, None, :]))
 
 
@@ -157,7 +157,7 @@ def poorer_over_richer(weights: Values, valid: Values, eps: Values) -> Values:
 
 
 def limit_of_ratio(weights: Values, valid: Values) -> Values:
-    """(1/a_y - 1/a_top)/(1/a_y' - 1/a_top) for y likelier than y': zero, a divergence, iff y is likeliest."""
+    """Limit of q_y'/q_y for pairs a_y > a_y', else 0: (1/a_y - 1/a_top)/(1/a_y' - 1/a_top)."""
     top = np.where(valid, weights, 0).max(axis=-1, keepdims=True)
     lack = 1 / weights - 1 / top
     pairs = unequal_pairs(weights, valid)
@@ -189,7 +189,7 @@ PLAIN_RATIOS = theorem(
 
 
 def fisher_times_field(policy: Values, valid: Values) -> Values:
-    """E_q[score (score . (v - V))], the Fisher information applied to v - V."""
+    """Fisher information of the logits times v - V: E_q[score (score . (v - V))], (batch, outcomes)."""
     return _fisher_times(policy, valid - add_axes(pass_rate(policy, valid), 1))
 
 
@@ -285,7 +285,7 @@ NATURAL_LIMIT = theorem(
 
 
 def penalised_flow(base: Values, valid: Values, time: Values, beta: Values) -> Values:
-    """The policy at a time, by the flow of the logits, d theta_y/dt = r_y - E_q r, r = v - beta log(q/a)."""
+    """Policy (batch, outcomes) at `time` of d theta_y/dt = r_y - E_q r in logits, r = v - beta log(q/a)."""
 
     def field(theta: Values, valid: Values) -> Values:
         policy = softmax(theta)

@@ -74,7 +74,7 @@ def squared_distance(policy: Values, base: Values, valid: Values, beta: Values) 
 
 
 def suboptimality(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The maximum minus the objective, in units of beta."""
+    """Gap of the policy to the maximum of E_q v - beta KL(q || base), divided by beta; (batch,)."""
     value = log_partition(pass_rate(base, valid), beta)
     return value - pass_rate(policy, valid) / beta + REVERSE_KL(policy, base)
 
@@ -100,7 +100,7 @@ UNIQUE = theorem(
 
 
 def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
-    """Computed on the whole policy, and on its pass rate alone."""
+    """V - beta KL of the tilted policy, from its probabilities and from its pass rate alone; (batch, 2)."""
     policy, base_rate = tilted(base, valid, beta), pass_rate(base, valid)
     mu = mu_from_beta(base_rate, beta)
     objective = pass_rate(policy, valid) - beta * REVERSE_KL(policy, base)
@@ -216,7 +216,7 @@ COST = theorem(
 
 
 def supporting_line(base_rate: Values, beta: Values, mu: Values, steeper: float = 1) -> Values:
-    """The line through (mu_b, kappa(mu_b)) with slope 1/beta, at mu."""
+    """Tangent of kappa at beta's pass rate, evaluated at `mu`, in nats; its slope 1/beta times `steeper`."""
     contact = mu_from_beta(base_rate, beta)
     return kappa(contact, base_rate) + (mu - contact) * steeper / beta
 
@@ -240,12 +240,12 @@ def pass_rate_reached(base: Values, valid: Values, share: Values) -> Values:
 
 
 def target_pass_rate(base: Values, valid: Values, share: Values) -> Values:
-    """A pass rate above the base's: A1 plus a share of A0."""
+    """Pass rate A1 + share A0, (batch,), between the base's pass rate A1 and 1."""
     return pass_rate(base, valid) + share * pass_rate(base, ~valid)
 
 
 def reached_to_first_order(base: Values, valid: Values, share: Values) -> Values:
-    """With the logit's slope at A1: 1/beta = (mu - A1)/(A1 A0)."""
+    """Pass rate (batch,) at the beta that would reach A1 + share A0 if 1/beta were (mu - A1)/(A1 A0)."""
     return pass_rate(tilted(base, valid, pass_rate(base, valid) / share), valid)
 
 
@@ -364,13 +364,13 @@ FORWARD = theorem(
 def closeness_to_filtered(
     policy: Values, base: Values, valid: Values, beta: Values, divergence: FDivergence = REVERSE_KL
 ) -> Values:
-    """e^(-D) of the tilted model, and of any policy of full support, from the filtered model."""
+    """e^(-D) to the filtered policy, (batch, 2): of the tilted policy, and of `policy` (full support)."""
     target = filtered(base, valid)
     return np.exp(-stacked(lambda q: divergence(q, target), (tilted(base, valid, beta), policy)))
 
 
 def closeness_without_invalid(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """Both of policies whose invalid mass has been removed."""
+    """e^(-KL) to the filtered policy, (batch, 2), of the tilted policy and of `policy`, both filtered."""
     cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
     return np.exp(-stacked(lambda q: REVERSE_KL(q, filtered(base, valid)), cleaned))
 

@@ -14,7 +14,7 @@ from ...verification.statement import neighbour, theorem
 
 
 def rates_of_base(base_rates: Values, solvable: Values) -> dict[str, Values]:
-    """The base rates A1(x), zero on the prompts that the base never solves."""
+    """Part A1: base pass rates (batch, prompts), zero on prompts outside the mask `solvable`."""
     return {"A1": masked(base_rates, solvable)}
 
 
@@ -140,7 +140,7 @@ DUAL = theorem(
 
 
 def cost_of_one_beta(base_rates: Values, targets: Values, beta: Values) -> Values:
-    """KL of the tilted rates where their mean is at most that of the targets, else 0."""
+    """Mean KL (batch,) at one beta for all prompts if its mean pass rate is at most the targets', else 0."""
     mu = mu_from_beta(base_rates, add_axes(beta, 1))
     reached = mu.mean(axis=-1) <= targets.mean(axis=-1)
     return masked(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)

@@ -36,23 +36,29 @@ def with_all_diracs(members: Values) -> Values:
 
 
 def dirac_on_mode(base: Values, valid: Values) -> Values:
-    """The Dirac on argmax_{Y1} a; the even mixture of them if several are tied."""
+    """Dirac (batch, outcomes) on the base's likeliest correct outcome; ties are averaged."""
     return normalised(minimisers(-base, among=valid))
 
 
 def policy_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
-    """D(q || p_*) of the policy with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
+    """D(q || p_*), (...), for unnormalised weights q and base (..., 4) and the verifier `TWO_OF_FOUR`."""
     return divergence(normalised(q), filtered(normalised(base), TWO_OF_FOUR))
 
 
 def finite_critical_beta(family: Values, base: Values, valid: Values) -> Values:
-    """The critical beta, or 1 where the most valid member wins at every beta."""
+    """Largest beta (batch,) below which the most correct member is nearest to p_beta; 1 if it always is.
+
+    `family` has shape (batch, members, outcomes), `base` and `valid` (batch, outcomes).
+    """
     critical = critical_beta(family, base, valid)
     return np.where(critical < np.inf, critical, 1.0)
 
 
 def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> list[Values]:
-    """V* - V(pi_b) and K* - K(pi_b), zero where pi_b is the most valid member itself."""
+    """Pass rate lost and KL saved, each (batch,), by the member chosen at beta; 0 if it is the most correct.
+
+    Both are relative to the most correct member; `family` has shape (batch, members, outcomes).
+    """
     V, K = pass_rate_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
     others_chosen = np.any(chosen & ~best, axis=-1)
@@ -99,7 +105,10 @@ def family_of_three(first: Values, second: Values, third: Values) -> dict[str, V
 
 
 def values_at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """V and K of the member that is chosen at beta."""
+    """Pass rate and KL to the base, (batch, 2), of the member nearest to the Gibbs policy at beta.
+
+    `family` has shape (batch, members, outcomes), `base` and `valid` (batch, outcomes), `beta` (batch,).
+    """
     chosen = projection(family, base, valid, beta)
     return stacked(partial(shared_value, chosen), pass_rate_and_cost(family, base, valid))
 
@@ -112,7 +121,10 @@ def at_fraction(family: Values, base: Values, valid: Values, fraction: Values | 
 def pass_rate_first(
     family: Values, base: Values, valid: Values, order: Callable[..., Values] = most_valid
 ) -> Values:
-    """V and K of the member that is best in that order of the two."""
+    """Pass rate and KL to the base, (batch, 2), of the member that `order(rates, KLs)` ranks first.
+
+    `family` has shape (batch, members, outcomes); `base` may be unnormalised weights.
+    """
     V, K = pass_rate_and_cost(family, normalised(base), valid)
     return stacked(partial(shared_value, order(V, K)), (V, K))
 
@@ -153,7 +165,10 @@ def filtered_model(base: Values, valid: Values) -> Values:
 
 
 def chosen_below_critical(members: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
-    """At that fraction of the critical beta."""
+    """Member (batch, outcomes) of all Diracs and `members` chosen at that fraction of the critical beta.
+
+    `members` (batch, members, outcomes) and `base` (batch, outcomes) may be unnormalised weights.
+    """
     family, base = with_all_diracs(normalised(members)), normalised(base)
     return chosen_member(
         projection(family, base, valid, fraction * finite_critical_beta(family, base, valid)), family
@@ -187,19 +202,19 @@ COLLAPSE = theorem(
 
 
 def forgetting(policy: Values, target: Values) -> Values:
-    """max_{y in Y1} kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
+    """max over correct y of kl(target(y) || policy(y)), (...): inf once a correct outcome has no mass."""
     costs = REVERSE_KL(_against_the_rest(target), _against_the_rest(policy))
     return np.max(masked(costs, target > 0), axis=-1)
 
 
 def _against_the_rest(policy: Values) -> Values:
-    """(pi(y), the sum of the others) for each y: 1 - pi(y) would blur a rest that is exactly zero."""
+    """Pairs (policy(y), sum of the others) for each y, (..., outcomes, 2), exact when the rest is zero."""
     rest = 1 - np.eye(policy.shape[-1], dtype=int)
     return np.stack([policy, (policy[..., None, :] * rest).sum(axis=-1)], axis=-1)
 
 
 def forgotten_by_forward(members: Values, base: Values, valid: Values) -> Values:
-    """By the member that minimises KL(p_* || pi) over all Diracs and the members."""
+    """`forgetting` (batch,) of the member of all Diracs and `members` that minimises KL(p_* || pi)."""
     family, target = with_all_diracs(normalised(members)), filtered(normalised(base), valid)
     return forgetting(chosen_member(minimisers(FORWARD_KL(family, target[..., None, :])), family), target)
 
@@ -232,7 +247,7 @@ ALPHAS = (0.125, 0.5, 0.875)  # Binary fractions, which floats hold exactly.
 
 
 def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
-    """How much nearer to p_* the policy is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
+    """(D_alpha of the Dirac on p_*'s mode - D_alpha of q) (1-alpha) max(p_*)^-alpha, to p_*; (batch,)."""
     log_mode = np.log(np.max(filtered(normalised(base), TWO_OF_FOUR), axis=-1))
     of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
     lead = of_dirac - policy_to_filtered(q, base, alpha_divergence(alpha))
@@ -284,7 +299,7 @@ MONOTONE = theorem(
 
 
 def with_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
-    """The segment's far end: the other policy's shape, and that share of the base's failures turned valid."""
+    """Part `end` of the segment (1-t) base + t end: pass rate A1 + gain A0, proportions as in `other`."""
     failing = pass_rate(base, ~valid)
     return {"end": with_pass_rate(pass_rate(base, valid) + gain * failing, other, valid)}
 
@@ -294,13 +309,13 @@ def member(base: Values, end: Values, t: Values) -> Values:
 
 
 def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
-    """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the pass rate."""
+    """The 1/beta at which (1-t) base + t end is best of its segment: KL's slope over V's; (batch,)."""
     slope = ((end - base) * np.log(member(base, end, t) / base)).sum(axis=-1)
     return slope / (pass_rate(end, valid) - pass_rate(base, valid))
 
 
 def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) -> Values:
-    """KL(pi_s || a) - V(pi_s)/beta at the beta of t."""
+    """KL(pi_s || a) - V(pi_s)/beta, (batch,), with pi_s = (1-s) base + s end and 1/beta the `price` of t."""
     policy = member(base, end, s)
     return REVERSE_KL(policy, base) - price(base, end, valid, t) * pass_rate(policy, valid)
 
@@ -344,19 +359,19 @@ ZEROS = np.array([2, 1, 1, 0])
 
 
 def two_token_answers(lean: Values) -> Values:
-    """Two independent bits, each 0 with probability (1 + lean)/2."""
+    """Probabilities (..., 4) of two independent bits, each 0 with probability (1 + lean)/2."""
     zero, one = add_axes((1 + lean) / 2, 1), add_axes((1 - lean) / 2, 1)
     return zero**ZEROS * one ** (2 - ZEROS)
 
 
 def agreeing(odds: Values) -> Values:
-    """The base: odds to 1 that the two bits agree, with 00 and 11 alike."""
+    """Base (..., 4) over two bits that agree at odds of `odds` to 1, with 00 and 11 equally likely."""
     disagreeing = add_axes(1 / (2 * (1 + odds)), 1)
     return np.where(AGREE, add_axes(odds, 1) * disagreeing, disagreeing)
 
 
 def added_speeds(lean: Values, odds: Values) -> Values:
-    """The policy gradients of -KL(pi || a) and -KL(a || pi) in the bits' shared logit, answer by answer."""
+    """Gradients of -KL(pi || a) and of -KL(a || pi) in the logit that both bits share, (..., 2)."""
     policy, base = two_token_answers(lean), agreeing(odds)
     score = ZEROS - add_axes(1 + lean, 1)
     reverse = -(policy * score * np.log(policy / base)).sum(axis=-1)

@@ -19,37 +19,45 @@ from ...verification.statement import neighbour, refuted, theorem
 
 
 def pass_rates(q: Values, success: Values) -> Values:
-    """p_t = sum_s q_s c_ts, the pass rate on each type; q (..., 1, strategies), or a policy per type."""
+    """Pass rate p_t = sum_s q_s c_ts on each type, (..., types); q (..., 1 or types, strategies)."""
     rates = (q * success).sum(axis=-1)
     # Masses that sum to one within rounding may exceed it by an ulp.
     return np.minimum(rates, 1.0)
 
 
 def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
-    """sum_t rho_t (1 - (1-p_t)^k), shape (...), from the pass rates (..., types)."""
+    """Mean Pass@k, (...), over types with frequencies rho and pass rates `rates`, both (..., types)."""
     return (rho * exact_pass_at_k(rates, add_axes(k, 1))).sum(axis=-1)
 
 
 def strategy_rewards(rho: Values, success: Values) -> Values:
-    """w_s = sum_t rho_t c_ts, the expected reward of each strategy, (..., strategies)."""
+    """Mean success of each strategy, (..., strategies), over types of frequency rho (..., types)."""
     return (rho[..., None] * success).sum(axis=-2)
 
 
 def trained(q: Values, reward: Values, gain: Values) -> Values:
-    """The policy after training by expected reward for that long: q e^{gain reward}, normalised.
+    """Strategies' probabilities q e^{gain reward}, normalised, after training on `reward` for time `gain`.
 
-    The natural-gradient flow of E_q[reward], and the optimum at KL coefficient 1/gain.
+    This is the natural-gradient flow of E_q[reward], and the optimum at KL coefficient 1/gain.
     """
     return normalised(q * np.exp(add_axes(gain, 1) * (reward - add_axes(np.max(reward, axis=-1), 1))))
 
 
 def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
-    """The pass@k of the shared policy, averaged over prompt types, shape (...)."""
+    """Pass@k, (...), of one strategy distribution q (..., strategies), averaged over types by rho.
+
+    `success` (..., types, strategies) has the probability that a strategy solves a type; rho has shape (...,
+    types).
+    """
     return mean_pass_at_k(pass_rates(q[..., None, :], success), rho, k)
 
 
 def trained_pass_at_k(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Pass@k after training by expected reward for the length `gain`, a finite number of shape (...)."""
+    """Mean Pass@k over types, (...), after training q on the expected reward for a time `gain`.
+
+    Arguments are those of `shared_pass_at_k`: q (..., strategies), rho (..., types), success (..., types,
+    strategies).
+    """
     return shared_pass_at_k(trained(q, strategy_rewards(rho, success), gain), rho, success, k)
 
 
@@ -68,7 +76,7 @@ def solved(types: int) -> Part:
 
 
 def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> tuple[Values, Values]:
-    """pass@k of both policies, the one of lower pass@1 first."""
+    """Mean Pass@k of the two policies, each (...), the policy of lower Pass@1 first."""
     ones = [shared_pass_at_k(policy, rho, success, 1 + 0 * k) for policy in (q, other)]
     first, second = (shared_pass_at_k(policy, rho, success, k) for policy in (q, other))
     ordered = ones[0] < ones[1]
@@ -84,7 +92,7 @@ def pass_at_k_of_better(q: Values, other: Values, rho: Values, success: Values, 
 
 
 def single_instances(types: int) -> Chart:
-    """Two policies over three strategies, on that many types of prompts."""
+    """Chart of two policies over three strategies, their success rates on `types` prompt types, and k."""
     return chart(
         q=simplex(3), other=simplex(3), rho=simplex(types), success=uniform(0, 1, types, 3), k=integers(2, 8)
     )
@@ -155,12 +163,19 @@ def conditioned_pass_at_k(q: Values, rho: Values, success: Values, k: Values) ->
 
 
 def conditioned_after_training(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Each type's own policy q_t trained on its own rewards c_t."""
+    """Mean Pass@k, (...), after each type's own policy is trained on that type's rewards for time `gain`.
+
+    `q` (..., types, strategies) has the types' policies, success their strategies' pass rates, rho the
+    frequencies.
+    """
     return conditioned_pass_at_k(trained(q, success, gain[..., None]), rho, success, k)
 
 
 def conditioned_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """Each type's own policy trained on the reward averaged over types, as a shared one is."""
+    """Mean Pass@k, (...), after each type's own policy is trained on the reward averaged over types.
+
+    `q` and `success` have shape (..., types, strategies), rho (..., types), the training time `gain` (...).
+    """
     reward = strategy_rewards(rho, success)[..., None, :]
     return conditioned_pass_at_k(trained(q, reward, gain[..., None]), rho, success, k)
 
@@ -197,7 +212,7 @@ CONDITIONED = theorem(
 
 
 def pass_at_1(q: Values, rho: Values, success: Values, gain: Values) -> Values:
-    """The expected reward sum_t rho_t p_t of the shared policy after that much training."""
+    """Expected reward, (...), of the shared policy q after training for a time `gain`."""
     shared = trained(q, strategy_rewards(rho, success), gain)[..., None, :]
     return (rho * pass_rates(shared, success)).sum(axis=-1)
 
@@ -245,7 +260,10 @@ def best_reward(rho: Values, success: Values) -> Values:
 
 
 def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
-    """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
+    """Upper bound (...) on the mass outside the best strategy after training: ((1-q)/q) e^{-gain gap}.
+
+    `q` (..., strategies) is the base; gap is the reward that the second-best strategy lacks.
+    """
     w = strategy_rewards(rho, success)
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
     odds = masked(q, ~best).sum(axis=-1) / masked(q, best).sum(axis=-1)
@@ -254,13 +272,13 @@ def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
 
 
 def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """w* (1 - d^k), below pass@k after training; and pass@k itself."""
+    """Lower bound w* (1 - d^k), d the leftover mass, and Pass@k after training for `gain`; (..., 2)."""
     d, w = leftover(q, rho, success, gain), best_reward(rho, success)
     return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, success, k, gain)], axis=-1)
 
 
 def upper_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
-    """pass@k after training; and w* + (1-w*) (1 - (1-d)^k) above it."""
+    """Pass@k after training, and its upper bound w* + (1-w*) (1 - (1-d)^k); (..., 2)."""
     d, w = leftover(q, rho, success, gain), best_reward(rho, success)
     return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1)
 
@@ -297,17 +315,17 @@ LIMIT = theorem(
 
 
 def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
-    """1 - (1-m)^k with m the base's pass rate on its hardest type: it tends to 1, since m > 0."""
+    """Lower bound 1 - (1-m)^k on Pass@k, (...), with m the pass rate of q on its hardest type."""
     return 1 - (1 - np.min(pass_rates(q[..., None, :], success), axis=-1)) ** k
 
 
 def trained_and_bound(q: Values, rho: Values, success: Values, k: Values) -> Values:
-    """The limit of training for every k; and the bound on the base."""
+    """Pass@k when training ends, at any k, and the base's lower bound on its hardest type; (..., 2)."""
     return np.stack([best_reward(rho, success), bound_on_hardest(q, success, k)], axis=-1)
 
 
 def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
-    """The base's coverage, 1; and its pass@k."""
+    """The base's coverage at infinite k, which is 1, and its Pass@k; (..., 2)."""
     base = shared_pass_at_k(q, rho, success, k)
     return np.stack([1 + 0 * base, base], axis=-1)
 

@@ -59,7 +59,7 @@ UNBIASED = theorem(
 
 
 def samples(k: Values, spare: Values, correct: Values) -> tuple[Values, Values]:
-    """The number n = k + spare of samples, and of correct ones, cut to n."""
+    """Number k + spare of samples, and of correct samples, at most as many; both (batch,)."""
     n = k + spare
     return n, np.where(correct > n, n, correct)
 
@@ -105,7 +105,7 @@ LARGEST_K = 6
 
 
 def chance_of_some_success(p: Values, k: Values) -> Values:
-    """P(at least one of k draws passes), by the number j of those that do, averaged over prompts."""
+    """Mean Pass@k over prompts, (batch,), as a sum over the number of successes; p (batch, prompts)."""
     p, k = p[..., None], whole_number("k", k, at_least=1)[:, None, None]
     j = np.arange(1, LARGEST_K + 1)
     possible = np.minimum(j, k)
@@ -135,7 +135,7 @@ EXACT = theorem(
 
 
 def distinct_with_two(q: Values, valid: Values, k: Values | float) -> Values:
-    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
+    """Expected distinct correct outputs of k draws, (batch,); the first two outcomes count as correct."""
     return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
 
 
@@ -143,7 +143,7 @@ MOST_DRAWS = 4
 
 
 def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
-    """The mean over all sequences of draws of the distinct valid outcomes among the first k."""
+    """Expected distinct correct outcomes among k draws, (batch,), from all sequences of draws."""
     outcomes = q.shape[-1]
     draws = np.array(list(product(range(outcomes), repeat=MOST_DRAWS)))
     # drawn[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
@@ -171,7 +171,7 @@ DISTINCT = theorem(
 
 
 def all_but_last(q: Values) -> Values:
-    """The verifier: every outcome is valid but the last."""
+    """Verifier mask (outcomes,): every outcome is correct but the last."""
     return np.arange(q.shape[-1]) < q.shape[-1] - 1
 
 

@@ -30,7 +30,7 @@ def policy_gradients(pi: Values, base: Values, valid: Values) -> Values:
 
 
 def descents(pi: Values, target: Values, alphas: Iterable[float] = ALPHAS) -> Values:
-    """-grad D_alpha(pi || target)."""
+    """Logit gradients of -D_alpha(pi || target), shape (batch, outcomes, alphas)."""
     return stacked(lambda a: -alpha_divergence(a).gradient(pi, target), alphas)
 
 
@@ -113,7 +113,7 @@ KLDPG = theorem(
 
 
 def distance_of_rewards(pi: Values, target: Values, alpha: Values) -> Values:
-    """|R_alpha - R_1| at the valid outcomes; `target` is the filtered model on them."""
+    """|R_alpha - R_1| of alpha-DPG's rewards, (..., outcomes), `target` being p_* on correct outcomes."""
     everywhere = np.ones(target.shape, dtype=bool)
     return abs(alpha_dpg_reward(pi, target, everywhere, alpha) - (target / pi - 1))
 
@@ -203,7 +203,7 @@ ZERO = theorem(
 
 
 def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int, int, Values]]:
-    """How many of a group are the rarer and the commoner of two correct answers, and the chance of that."""
+    """Yield (count of the rarer, of the commoner correct answer, probability) over groups of that size."""
     for i in range(size + 1):
         for j in range(size + 1 - i):
             wrong = (1 - rarer - commoner) ** (size - i - j)
@@ -213,9 +213,10 @@ def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int,
 def drive(
     pass_rate: Values, share: Values, alpha: Values, size: int = 4, *, rate_is_known: bool = False
 ) -> Values:
-    """The expected drive on log(rarer/commoner), of two correct answers that the base gives alike.
+    """Expected update of log(rarer/commoner), (batch,), of two correct answers that the base gives alike.
 
-    The base rate is known, or the mean of v a/pi over the group. The others' mean is subtracted from rewards.
+    The rarer has probability pass_rate * share/2. The base rate is known, or estimated by the group's mean of
+    v a/pi. The mean reward of the other answers is subtracted.
     """
     rarer, commoner = pass_rate * share / 2, pass_rate * (1 - share / 2)
     total = 0 * pass_rate

@@ -27,12 +27,12 @@ Divergence: TypeAlias = Callable[[Values, Values], Values]
 
 
 def generator_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """f(u) of one stored reference sample."""
+    """Variance of f(u) - f'(1)(u-1) at one stored sample from ref, (..., divergences)."""
     return stacked(lambda f: generator_form(f, pi, ref).variance, divergences)
 
 
 def definition_variance(pi: Values, ref: Values, divergences: Sequence[FDivergence] = COMPARED) -> Values:
-    """f(u)/u of one fresh policy sample."""
+    """Variance of (f(u) - f'(1)(u-1))/u at one fresh sample from the policy, (..., divergences)."""
     return stacked(lambda f: definition_form(f, pi, ref).variance, divergences)
 
 
@@ -89,7 +89,7 @@ def definition_side(pi: Values, ref: Values) -> Values:
 
 
 def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) -> Values:
-    """E_ref[weight f(u)^2] in the gauge f'(1) = 0."""
+    """E_ref[weight f(u)^2], (...), with f without its linear term and `weight` (..., outcomes)."""
     return (ref * weight * np.square(normalised_generator(divergence, pi / ref))).sum(axis=-1)
 
 
@@ -152,7 +152,7 @@ STEP = example(ref=".2 .2 .6", q=".5 .3 .2", step=".01")
 def differences(
     ref: Values, q: Values, step: Values, pairs: Iterable[tuple[Divergence, Divergence]]
 ) -> Values:
-    """|D - D'| of each pair at the policy (1-e) ref + e q, over e^2, so that both sides stay visible."""
+    """|D - D'|/step^2 of each pair of divergences at the policy (1-step) ref + step q, (..., pairs)."""
     pi, scale = (1 - add_axes(step, 1)) * ref + add_axes(step, 1) * q, step**2
     return stacked(lambda pair: abs(pair[0](pi, ref) - pair[1](pi, ref)) / scale, pairs)
 

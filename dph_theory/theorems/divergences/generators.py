@@ -87,7 +87,7 @@ CONVEX = theorem(
 
 
 def largest_term(pi: Values, ref: Values) -> Values:
-    """The largest of the terms ref g(u) by size, g = f - f'(1)(u-1): zero only where all ratios are one."""
+    """Largest |ref g(u)| over outcomes, g = f - f'(1)(u-1), (..., divergences): 0 only if pi = ref."""
     return stacked(
         lambda divergence: np.max(abs(ref * normalised_generator(divergence, pi / ref)), axis=-1), EVERY
     )
@@ -250,7 +250,10 @@ LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
 
 
 def distances_from_ends(at_one: Values, at_zero: Values, pi: Values, ref: Values) -> Values:
-    """|at_one - alpha D_alpha| and |at_zero - (1-alpha) D_alpha| along the ladder."""
+    """|at_one - alpha D_alpha|, then |at_zero - (1-alpha) D_alpha|, for LADDER's alphas on a last axis.
+
+    `at_one` and `at_zero`, both (batch,), stand for the values at alpha = 1 and 0.
+    """
     values = [(alpha, alpha_divergence(alpha)(pi, ref)) for alpha in LADDER]
     near_one = [abs(at_one - alpha * value) for alpha, value in values]
     near_zero = [abs(at_zero - (1 - alpha) * value) for alpha, value in values]
@@ -334,7 +337,7 @@ REVERSAL = theorem(
 
 
 def merged(policy: Values) -> Values:
-    """The distribution with its last two outcomes merged."""
+    """Distribution (..., outcomes - 1) with its last two outcomes merged into one."""
     return np.concatenate([policy[..., :-2], policy[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
@@ -403,7 +406,7 @@ FORGETTING = theorem(
 
 
 def misprinted(pi: Values, ref: Values) -> Values:
-    """E_ref[f(u)] for the misprint, written out."""
+    """E_ref[f(u)], (...), for the misprinted JS generator u log(u/2) - (u+1)/2 log((u+1)/2)."""
     ratio = pi / ref
     middle = (ratio + 1) / 2
     return (ref * (ratio * np.log(ratio / 2) - middle * np.log(middle))).sum(axis=-1)

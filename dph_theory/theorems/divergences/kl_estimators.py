@@ -50,7 +50,7 @@ VALUES = theorem(
 def gradient_entry(
     title: str, statement: str, sides: tuple[Side, Side], value: str, **fields: Any
 ) -> Theorem:
-    """An entry that says which gradient an estimator gives."""
+    """Theorem that the expected gradients on both sides agree; `value` is the gradient at `PI_REF`."""
     return theorem(
         title,
         statement=statement,
@@ -130,7 +130,7 @@ GRADIENTS = {
 
 
 def k2_gradient(first: Values, ref_first: Values) -> Values:
-    """The first token's expected gradient of k2 in the loss, prefixes as sampled."""
+    """Expected gradient of k2 in the loss in the first token's logits, (batch, symbols)."""
     return K2.loss_gradient(first, ref_first)
 
 

@@ -33,7 +33,7 @@ DIVERGENCES = (
 
 
 def losing_costs(share: Values) -> Values:
-    """s f(0) + (1-s) f(1/(1-s)) of each divergence, in closed form."""
+    """Least D_f once a strategy of that share is lost, s f(0) + (1-s) f(1/(1-s)); (batch, divergences)."""
     left = 1 - share
     js = 2 * np.log(2) + left * np.log(left) - (2 - share) * np.log(2 - share)
     root = 1 - np.sqrt(left)
@@ -41,18 +41,22 @@ def losing_costs(share: Values) -> Values:
 
 
 def reference(share: Values, inside: Values, outside: Values) -> Values:
-    """Two answers of the strategy and three others."""
+    """Reference (batch, 5): two answers of the strategy, of mass `share`, and three other answers."""
     return np.concatenate([share[:, None] * inside, (1 - share)[:, None] * outside], axis=-1)
 
 
 def distances(share: Values, inside: Values, outside: Values, policy: Values) -> Values:
-    """From the reference of policies that have lost the strategy."""
+    """D_f to the reference of policies without the strategy, (batch, divergences); `policy` (batch, 3)."""
     q, ref = np.concatenate([0 * inside, policy], axis=-1), reference(share, inside, outside)
     return stacked(lambda divergence: divergence(q, ref), DIVERGENCES)
 
 
 def distances_halfway(share: Values, inside: Values, outside: Values, policy: Values) -> Values:
-    """Distances where half of the strategy remains."""
+    """D_f to the reference of policies that retain half of the strategy's mass, (batch, divergences).
+
+    Arguments are shares of the strategy (batch,), and of answers inside (batch, 2), outside and in `policy`
+    (batch, 3).
+    """
     ref = reference(share, inside, outside)
     q = normalised(np.concatenate([ref[:, :2] / 2, policy * (1 - share / 2)[:, None]], axis=-1))
     return stacked(lambda divergence: divergence(q, ref), DIVERGENCES)
@@ -84,7 +88,7 @@ CORRECT = np.array([True, True, False, False])
 
 
 def cost_of_share(base: Values, policy: Values) -> Values:
-    """V kl(pi(S|Y1) || s), S the second of two correct answers."""
+    """V kl(pi(S|Y1) || a(S|Y1)), (batch,), with S the second of four answers, the first two correct."""
     correct, rate = policy[:, :2], policy[:, :2].sum(axis=-1, keepdims=True)
     return (xlogy(correct, correct) - xlogy(correct, rate * normalised(base[:, :2]))).sum(axis=-1)
 
@@ -113,12 +117,12 @@ CERTIFICATE = theorem(
 
 
 def lost_share(base: Values) -> Values:
-    """The share of the second correct answer."""
+    """Share of the second answer among the base's first two of four, the correct ones; (batch,)."""
     return base[:, 1] / (base[:, 0] + base[:, 1])
 
 
 def certified(base: Values, policy: Values) -> Values:
-    """The share from which on the excess KL certifies, of policies without the second correct answer."""
+    """Smallest share certified as not lost by the excess KL, (batch,), of `policy` without answer 2."""
     without = normalised(policy * np.array([1, 0, 1, 1]))
     return certified_share(np.maximum(excess(base, without), 0), without[:, 0])
 

@@ -18,12 +18,12 @@ from .._policies import FAR_PAIR, NEAR_PAIR, PAIR_WITH_ZEROS, PI_REF
 
 
 def squared_variation(pi: Values, ref: Values) -> Values:
-    """TV(pi, ref)^2, with a trailing axis for the bounds on it."""
+    """Squared total variation TV(pi, ref)^2, shape (..., 1)."""
     return np.square(TOTAL_VARIATION(pi, ref))[..., None]
 
 
 def pinsker_bounds(divergences: Sequence[FDivergence]) -> Side:
-    """D_f/(2 f''(1)) of each divergence, as a side; both curvatures in use, 1 and 1/2, are exact."""
+    """Function of (pi, ref) that returns D_f/(2 f''(1)), which bounds TV^2, (..., divergences)."""
     return lambda pi, ref: stacked(lambda f: f(pi, ref) / (2 * f.curvature), divergences)
 
 

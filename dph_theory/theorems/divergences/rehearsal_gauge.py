@@ -45,7 +45,7 @@ def divergences(pi: Values, ref: Values) -> Values:
 
 
 def mean_loss(sampler: Values, pi: Values, ref: Values, c: Values) -> Values:
-    """E[f(u) + c(u-1)] under the sampler, for every divergence."""
+    """E[f(u) + c(u-1)], u = pi/ref, over outcomes drawn from `sampler`, (..., divergences)."""
     ratio = pi / ref
     shift = add_axes(c, 1) * (ratio - 1)
     return stacked(lambda divergence: (sampler * (divergence.generator(ratio) + shift)).sum(axis=-1), SMOOTH)
@@ -89,13 +89,13 @@ def in_gauge(f: FDivergence, c: Values) -> RatioLoss:
     return lambda ratio: f.generator(ratio) + add_axes(c, 1) * (ratio - 1)
 
 
-def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
-    """By how much every loss of pi is below that of the base, which is 0."""
+def loss_decreases(pi: Values, base: Values, valid: Values, c: Values) -> Values:
+    """Decrease of each rehearsal loss f + c(u-1) from the base, where it is 0, to pi; (batch, losses)."""
     return -stacked(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), COMPARED)
 
 
 def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
-    """The roots u of f'(u) + c = 0, and where there are any; elsewhere the loss falls for every u."""
+    """Per compared f the root u of f'(u) + c = 0 and the mask of cases that have one, both (batch,)."""
 
     def root(value: Values, exists: Values) -> tuple[Values, Values]:
         exists = np.asarray(exists).astype(bool)
@@ -111,15 +111,15 @@ def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
 
 
 def target_masses(base: Values, valid: Values, c: Values) -> Iterator[Values]:
-    """The masses m on Y1 with f'(m/A1) + c = 0, capped at 1, one for every loss."""
+    """Yield for each compared loss its optimal pass rate m, f'(m/A1) + c = 0, capped at 1; (batch,)."""
     base_rate = pass_rate(base, valid)
     for ratio, exists in stationary_ratios(c):
         inside = exists & (ratio * base_rate < 1)
         yield np.where(inside, ratio * base_rate, 1.0)
 
 
-def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
-    """Minus each compared loss f + c(u - 1) at its own policy m p_*, shape (batch, losses)."""
+def decreases_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -> Values:
+    """Decrease of each compared loss f + c(u-1) from the base to m p_*, at the given m; (batch, losses)."""
     policies = [with_pass_rate(mass, base, valid) for mass in masses]
     losses = [
         mean_on_filtered(in_gauge(f, c), pi, base, valid) for f, pi in zip(COMPARED, policies, strict=True)
@@ -127,9 +127,9 @@ def gains_at(masses: Iterable[Values], base: Values, valid: Values, c: Values) -
     return -np.stack(losses, axis=-1)
 
 
-def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
-    """Gains at the minimiser m p_* of each compared loss f + c(u - 1), shape (batch, losses)."""
-    return gains_at(target_masses(base, valid, c), base, valid, c)
+def greatest_decreases(base: Values, valid: Values, c: Values) -> Values:
+    """Largest decrease of each compared loss f + c(u-1) below its 0 at the base, (batch, losses)."""
+    return decreases_at(target_masses(base, valid, c), base, valid, c)
 
 
 MINIMISER = theorem(
@@ -138,7 +138,7 @@ MINIMISER = theorem(
     r" f'(m/A_1) + c = 0 \text{ or } m = 1,\quad \text{equality at } \pi = m p_* \text{ on } Y_1",
     source=Source("ours", "gauge on filtered samples"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
-    at_most=(gains, greatest_gains),
+    at_most=(loss_decreases, greatest_decreases),
     examples=(
         FOUR_ANSWERS.but(pi=".3 .25 .25 .2", c="1").giving(
             lhs="-.4175953989144 -2.9480673485461 -1.4347680508418 -1.6760653221699",
@@ -149,11 +149,11 @@ MINIMISER = theorem(
     false=(
         neighbour(
             "the gauge ignored",
-            rhs=lambda base, valid, c: gains_at(target_masses(base, valid, 0 * c), base, valid, c),
+            rhs=lambda base, valid, c: decreases_at(target_masses(base, valid, 0 * c), base, valid, c),
         ),
         neighbour(
             "p_* whatever the loss and the gauge",
-            rhs=lambda base, valid, c: gains_at([np.ones_like(c)] * len(COMPARED), base, valid, c),
+            rhs=lambda base, valid, c: decreases_at([np.ones_like(c)] * len(COMPARED), base, valid, c),
         ),
     ),
 )
@@ -164,7 +164,7 @@ PRINTED = ((FORWARD_KL, 0), (FORWARD_KL, 1), (REVERSE_KL, 0), (JENSEN_SHANNON, 0
 
 
 def stationary_masses(base: Values, valid: Values) -> Values:
-    """The minimiser's mass m, of each loss as printed."""
+    """Optimal pass rate m of each rehearsal loss as printed, shape (batch, losses)."""
     masses = {c: [*target_masses(base, valid, 0 * base[..., 0] + c)] for c in (0, 1)}
     return np.stack([masses[c][COMPARED.index(f)] for f, c in PRINTED], axis=-1)
 
@@ -193,7 +193,7 @@ def stated_masses(
     js: Mass = base_mass,
     alpha: Mass = base_mass,
 ) -> Values:
-    """The masses as stated, each a function of A1."""
+    """Optimal pass rates that the theorem states, each a function of the base rate; (batch, losses)."""
     A1 = pass_rate(base, valid)
     return np.stack([mass(A1) for mass in (log, k3, reverse, js, alpha)], axis=-1)
 
@@ -221,7 +221,7 @@ TARGETS = theorem(
 
 
 def minus_log(ratio: Values) -> Values:
-    """-log u, infinite at u = 0."""
+    """-log u of any shape, infinite at u = 0."""
     empty = ratio == 0
     return np.where(empty, np.inf, -np.log(np.where(empty, 1.0, ratio)))
 
@@ -234,7 +234,7 @@ def by_token_and_by_sequence(
     base: Values,
     valid: Values,
 ) -> Values:
-    """The loss per token, and of the ratio of whole sequences."""
+    """Mean loss over correct samples, of the tokens' ratios and of the sequences' ratios; (batch, 2)."""
     tokens = filtered_token_loss(loss, pi_tokens, base_tokens, valid)
     return np.stack([tokens, mean_on_filtered(loss, pi, base, valid)], axis=-1)
 
@@ -271,12 +271,12 @@ TOKEN_LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generat
 def token_losses(
     losses: Sequence[RatioLoss], pi_tokens: list[Values], base_tokens: list[Values], valid: Values
 ) -> Values:
-    """The token losses of pi."""
+    """Mean over correct samples of each loss, summed over the ratios of tokens; (batch, losses)."""
     return stacked(lambda loss: filtered_token_loss(loss, pi_tokens, base_tokens, valid), losses)
 
 
 def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Values) -> Values:
-    """The largest term of one token of one correct sequence, weighted by p_*: zero only if u = 1 at all."""
+    """Largest loss of one token of a correct sequence, weighted by p_*, (batch, losses); 0 only at u = 1."""
     target = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape)
     ratios = [add_axes(u, target.ndim - u.ndim) for u in correct_ratios(pi_tokens, base_tokens, valid)]
 
@@ -333,7 +333,7 @@ TOKENS = theorem(
 
 
 def distance_of_mass(pi: Values, base: Values, valid: Values, target: Mass = base_mass) -> Values:
-    """The least cost of a mass on Y1 that is not the target, a function of A1."""
+    """Lower bound (batch,) on a loss from how far the pass rate is from `target(base rate)`."""
     rarest = np.min(np.where(valid, filtered(base, valid), 1.0), axis=-1)
     return rarest * np.square(np.log(pass_rate(pi, valid) / target(pass_rate(base, valid)))) / 6
 

@@ -65,7 +65,11 @@ NOTES = {
 def not_the_sum(
     subject: str, divergence: FDivergence, direction: str, lhs: str | None, rhs: str | None
 ) -> Theorem:
-    """The claim that sequences have at most the token sum, which "exceeds" refutes, or at least."""
+    """Refuted theorem: D_f of sequences is at most ("exceeds") or at least (else) the sum over tokens.
+
+    `subject` names the divergence in the title; `lhs` and `rhs` are the sides at the counterexample, as
+    decimals.
+    """
     sequence, tokens = (partial(side, divergence) for side in (sequence_divergence, token_divergence))
     on_policy = partial(on_policy_token_divergence, divergence)
     above = direction == "exceeds"
@@ -113,7 +117,7 @@ NOT_THE_SUM = {
 
 
 def deficits(pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values) -> Values:
-    """2 KL of the sequences' mixture from the product of the tokens' mixtures; alpha(1-alpha) D_1 D_2."""
+    """Sum over two tokens minus D_f of the pair, in closed form, for JS and two alphas; (..., 3)."""
     mixture = (independent(pi_first, pi_second) + independent(ref_first, ref_second)) / 2
     apart = independent((pi_first + ref_first) / 2, (pi_second + ref_second) / 2)
     products = [

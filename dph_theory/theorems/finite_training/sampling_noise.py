@@ -37,7 +37,7 @@ def zero_and_cost(base: Values, valid: Values, beta: Values, divergence: FDiverg
 
 
 def not_centred(base: Values, valid: Values, beta: Values) -> Values:
-    """With a baseline of the rewards alone in the reward too."""
+    """`coefficients` (batch, answers, 2) if the KL in the reward does not enter the baseline."""
     return coefficients(base, valid, beta)[..., [1, 1]]
 
 
@@ -68,19 +68,19 @@ def less_mean(values: Values) -> Values:
 
 
 def penalised_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """The rewards `away` times a push from p_beta in logits."""
+    """Rewards v - beta log(pi/base), (batch, answers), at p_beta with logits shifted by away * push."""
     policy = normalised(tilted(base, valid, beta) * np.exp(add_axes(away, 1) * push))
     return valid - add_axes(beta, 1) * np.log(policy / base)
 
 
 def advantages_of_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """Centred rewards of a group with one sample per answer, times the std of the pushes."""
+    """Centred penalised rewards, one sample per answer, times the std of `push`; (batch, answers)."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return less_mean(rewards) * push.std(axis=-1, keepdims=True)
 
 
 def advantages_of_pushes(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """Centred pushes times the std of the rewards: cross-multiplied, so that no small number divides."""
+    """Minus the centred `push` times the std of the penalised rewards: no division; (batch, answers)."""
     rewards = penalised_rewards(base, valid, beta, push, away)
     return -less_mean(push) * rewards.std(axis=-1, keepdims=True)
 
@@ -124,7 +124,7 @@ TRAP = theorem(
 
 
 def update_with_baseline(policy: Values, valid: Values, baseline: Values) -> Values:
-    """E (v - c)(e_y - p), in logits."""
+    """Expected logit update E[(v - baseline)(e_y - policy)], (batch, answers); `baseline` (batch,)."""
     return expected_update(policy, valid - add_axes(baseline, 1))
 
 
@@ -194,7 +194,7 @@ BASELINE_NOISE = theorem(
 
 
 def entropy_after_updates(policy: Values, step: Values, clip: float = np.inf) -> Values:
-    """The mean entropy after four updates on one answer of random sign, the ratio clipped above."""
+    """Mean entropy (batch,) after four steps on one answer of advantage 1 or -1, ratio clipped above."""
     mean = 0 * policy[..., 0]
     for sign in (1.0, -1.0):
         for answer in range(policy.shape[-1]):

@@ -17,12 +17,12 @@ from .._policies import FOUR_ANSWERS, centred, expected_update
 
 
 def penalised_advantage(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """v - V - beta log u: the KL in the loss, the rewards' mean as the baseline."""
+    """Advantage v - V - beta log(pi/base), (batch, answers): KL in the loss, mean reward as the baseline."""
     return centred(policy, valid) - add_axes(beta, 1) * np.log(policy / base)
 
 
 def after_updates(old: Values, advantage: Values, step: Values, low: Values, high: Values) -> Values:
-    """Four steps up the clipped surrogate of one infinite batch drawn from the old policy."""
+    """Policy (batch, answers) after four steps up the clipped surrogate of one infinite batch from `old`."""
     policy = old
     for _ in range(4):
         ratio = policy / old
@@ -76,7 +76,7 @@ def penalised_reward(policy: Values, base: Values, valid: Values, beta: Values) 
 
 
 def update_with_penalised_reward(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
-    """At p_beta, of answers weighed so."""
+    """Expected logit update (batch, answers) at p_beta with answers weighed by `weight`, KL in the reward."""
     policy = tilted(base, valid, beta)
     return expected_update(policy, weight * centred(policy, penalised_reward(policy, base, valid, beta)))
 
@@ -113,7 +113,7 @@ REWARD = theorem(
 
 
 def motion(base: Values, valid: Values, beta: Values, eps: float) -> Values:
-    """The change of log p_beta as beta falls by eps beta, over eps."""
+    """Derivative of log p_beta as log beta falls, (batch, answers), by a difference of relative width eps."""
     before, after = (tilted(base, valid, beta * factor) for factor in (1 + eps / 2, 1 - eps / 2))
     return np.log(after / before) / eps
 
@@ -123,7 +123,7 @@ def motion_by_verdict(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def motion_by_surprise(base: Values, valid: Values, beta: Values) -> Values:
-    """The motion that a penalty on each answer's own log-ratio would give."""
+    """False variant of `motion`, (batch, answers): each answer's own -log p_beta is added."""
     return motion_by_verdict(base, valid, beta) - np.log(tilted(base, valid, beta))
 
 

@@ -28,7 +28,7 @@ from .._mdps import EVEN, SMALL_TRIPLES, TRIPLE, TRIPLES, shortfall, with_mdp
 
 
 def gain_promised(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    """delta minus the penalty, below (1-gamma)(J - J_old)."""
+    """Lower bound delta - penalty on (1-gamma)(J(pi) - J(pi_old)), (batch,), for pi near pi_pef."""
     return anchor_gain(mdp, pi_old, pi_pef) - anchor_penalty(mdp, pi, pi_pef)
 
 
@@ -81,7 +81,7 @@ def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
 
 
 def linear_penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
-    """The form of the stated bound's penalty: linear in the divergence."""
+    """Penalty linear in D_f, eps_pef C_f max_s D_f(pi || pi_pef), (batch, divergences)."""
     eps = worst_advantage(mdp, pi_pef)
     return stacked(lambda d: weighted(eps * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), COMPARED)
 
@@ -147,18 +147,18 @@ MIXTURES: Chart = replace(TRIPLES, parts={**_WITHOUT_PI, "share": rates(low=1e-3
 
 
 def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
-    """(1-gamma)(B_anchor - J_old) of the mixture, the bound taken as it is."""
+    """(1-gamma)(anchor bound - J(pi_old)) of the mixture share pi_old + (1-share) pi_pef, (batch,)."""
     mixture = (1 - add_axes(share, 2)) * pi_pef + add_axes(share, 2) * pi_old
     return (1 - mdp.gamma) * (anchor_bound(mdp, mixture, pi_old, pi_pef) - mdp.return_(pi_old))
 
 
 def least_gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
-    """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
+    """delta (batch,): least gain over states from one action of pi_pef before following pi_old."""
     return np.min((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old), axis=-1)
 
 
 def gain_less_share(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
-    """delta - w c, c the largest of TV(pi_old, pi_pef) times the span of pi_pef's action values."""
+    """delta - share max_s TV(pi_old, pi_pef) span Q_pef, (batch,): the bound on a mixture's gain."""
     distance, span = abs(pi_old - pi_pef).sum(axis=-1) / 2, np.ptp(mdp.action_value(pi_pef), axis=-1)
     return least_gain(mdp, pi_old, pi_pef) - share * np.max(distance * span, axis=-1)
 
@@ -191,12 +191,12 @@ BEATS = theorem(
 
 
 def without_future(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]:
-    """The MDP at gamma = 0."""
+    """Part `mdp` of a test case, with discount 0."""
     return {"mdp": TabularMDP(P, r, 0 * rho0[..., 0], rho0)}
 
 
 def half_discounted(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]:
-    """The MDP at gamma = 1/2."""
+    """Part `mdp` of a test case, with discount 1/2."""
     return {"mdp": TabularMDP(P, r, 0.5 + 0 * rho0[..., 0], rho0)}
 
 

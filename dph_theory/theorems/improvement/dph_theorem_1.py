@@ -23,7 +23,7 @@ STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd", figure="bo
 
 
 def one_state(r: Values, gamma: Values) -> TabularMDP:
-    """The bandit with rewards (1, r, 0)."""
+    """Bandit as an MDP of one state, with rewards (1, r, 0); r and gamma have shape (batch,)."""
     one = 1 + 0 * r
     rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
     return TabularMDP(
@@ -32,7 +32,7 @@ def one_state(r: Values, gamma: Values) -> TabularMDP:
 
 
 def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
-    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
+    """L_old(pi) + share * delta, (batch,), of the bandit `one_state` at gamma = 0, without a penalty."""
     mdp = one_state(r, 0 * r)
     return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
 
@@ -64,7 +64,7 @@ NOTES = {
 
 
 def explained() -> list[str]:
-    """The claim, its counterexample with every part, why no constant helps, what holds; the next command."""
+    """Lines of text: claim, counterexample in full, why no constant helps, what is true, next command."""
     parts = {name: np.asarray(part, float) for name, part in COUNTEREXAMPLE.parts.items()}
     mdp = TabularMDP(*(parts[name] for name in ("P", "r", "gamma", "rho0")))
     pi, old, pef = parts["pi"], parts["pi_old"], parts["pi_pef"]
@@ -122,10 +122,10 @@ STATED_BOUND = {
 
 
 def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -> Values:
-    """A fraction of the largest step that is surely small enough, for rewards that span 1.
+    """Step (batch,) towards `anchor`: a fraction of the largest that is surely small enough.
 
-    No more than 1/2 or any pi(a), so that u stays in [1/2, 2], where f'' <= 4; and no more than
-    (1-g) E_q A_old/(16 C g chi^2(q || pi)), which is (1-g) E_pi r/(16 C g).
+    Rewards span 1. The step is at most 1/2 and any pi(a), so that u stays in [1/2, 2], where f'' <= 4; and at
+    most (1-g) E_q A_old/(16 C g chi^2(q || pi)), which is (1-g) E_pi r/(16 C g).
     """
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
     enough = (1 - mdp.gamma) * mean / (16 * constant * mdp.gamma)
@@ -133,20 +133,20 @@ def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -
 
 
 def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
-    """(1-t) pi + t q, where q weighs every action of pi by its reward."""
+    """Reference (1-step) pi + step q, (batch, 1, actions), with q proportional to pi times the reward."""
     better = pi * mdp.r
     return (1 - add_axes(step, 2)) * pi + add_axes(step, 2) * better / better.sum(axis=-1, keepdims=True)
 
 
 def half_first_order(r: Values, gamma: Values, pi: Values) -> Values:
-    """Half of E_q A_old = Var_pi(r)/E_pi r; the penalty takes at most the other half."""
+    """Half of E_q A_old = Var_pi(r)/E_pi r, (batch, 1); the penalty takes at most the other half."""
     rewards = one_state(r, gamma).r
     mean = (pi * rewards).sum(axis=-1)
     return add_axes(((pi * np.square(rewards - mean[..., None])).sum(axis=-1) / mean)[..., 0] / 2, 1)
 
 
 def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Values:
-    """(right side - J)(1-g)/t at pi = pi_old, with the constant in place of C_f; three divergences."""
+    """(Theorem 1's right side - J)(1-gamma)/step at pi = pi_old with `constant` for C_f, (batch, 3)."""
     pef = anchor(mdp, pi, step)
     # With pi = pi_old the first penalty is zero. The second: D_f <= 8 t^2 chi^2(q || pi) where f'' <= 4, with
     # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef is at most the span of the rewards.

@@ -28,7 +28,7 @@ def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Val
 
 
 def both_kls(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
-    """The sequence KL, and the sum of the token forward KLs that a rehearsal loss adds up."""
+    """Forward KL of whole sequences, and its sum over tokens that a rehearsal loss adds up; (batch, 2)."""
     parts = pi_tokens, ref_tokens
     return np.stack([kl(FORWARD_KL, *parts) for kl in (sequence_divergence, token_divergence)], axis=-1)
 
@@ -119,7 +119,7 @@ def guaranteed_rate(pi: Values, base: Values, valid: Values) -> Values:
 
 
 def guaranteed_from_base(pi: Values, base: Values) -> Values:
-    """The bound with the base in place of the filtered model, as if all its samples were correct."""
+    """Guarantee e^{-KL(base || pi)}, (batch,), on the pass rate if all samples of the base were correct."""
     return np.exp(-FORWARD_KL(pi, base))
 
 
@@ -143,7 +143,7 @@ FILTERED = theorem(
 
 
 def guarantees(m: Values, base: Values, rest: Values, valid: Values, pi: Values) -> Values:
-    """The bound at m p_* on Y1 with the rest distributed over Y0 in any way, and of an arbitrary policy."""
+    """Bound e^{-KL(p_* || pi)} on the pass rate, (batch, 2): of m p_* + (1-m) rest, and of `pi`."""
     target = filtered(base, valid)
     shaped = add_axes(m, 1) * target + add_axes(1 - m, 1) * filtered(rest, ~valid)
     return np.stack([np.exp(-FORWARD_KL(q, target)) for q in (shaped, pi)], axis=-1)
@@ -180,7 +180,10 @@ STARTS, SUCCESS = np.array([1, 0, 0]), np.array([0, 0, 1])
 
 
 def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[str, Values]:
-    """The process that takes two steps to succeed, mixed with a free one."""
+    """Parts P, rho0, reward: a process that succeeds in two steps, with a free one in the share `random`.
+
+    The free process has transitions `chance`, start `start` and rewards `worth`.
+    """
     share = add_axes(random, 1)
     return {
         "P": (1 - share[..., None, None]) * TWO_STEPS + share[..., None, None] * chance,
@@ -190,7 +193,7 @@ def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[
 
 
 def visits(P: Values, rho0: Values, pi: Values) -> Values:
-    """The distributions of the states before each step and after the last, (batch, LONGEST + 1, states)."""
+    """Distributions of the states before each step and after the last, (batch, LONGEST + 1, states)."""
     moves = (pi[..., None] * P).sum(axis=-2)
     states = [rho0]
     for _ in range(LONGEST):
@@ -199,7 +202,7 @@ def visits(P: Values, rho0: Values, pi: Values) -> Values:
 
 
 def final_success_and_failure(P: Values, rho0: Values, pi: Values, reward: Values, horizon: Values) -> Values:
-    """(J, 1-J) of a reward in [0, 1] for the state after the last step."""
+    """(J, 1-J), (batch, 2), with J the mean of a reward in [0, 1] for the state after `horizon` steps."""
     last = visits(P, rho0, pi)[np.arange(len(P)), horizon.astype(int)]
     return np.stack([(last * reward).sum(axis=-1), (last * (1 - reward)).sum(axis=-1)], axis=-1)
 
@@ -220,7 +223,7 @@ def summed_over_steps(
     visitor: Values,
     horizon: Values,
 ) -> Values:
-    """sum_{t < H} E_{s_t of the visitor} D(pi(.|s_t) || pi_pef(.|s_t))."""
+    """Sum over t < horizon of the mean D(pi || pi_pef) at states visited by policy `visitor`; (batch,)."""
     before = np.asarray(np.arange(LONGEST) < add_axes(horizon, 1), dtype=bool)
     weights = masked(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
     with np.errstate(invalid="ignore"):

@@ -31,7 +31,7 @@ STORED = Source("ours", "what stored answers guarantee")
 
 
 def kl_to_correct(correct: Values, policy: Values) -> Values:
-    """KL(p_* || policy), where the policy has one more outcome, which is incorrect."""
+    """KL(correct || policy), (...), where the policy has one more outcome, the last, which is incorrect."""
     return (correct * (np.log(correct) - np.log(policy[..., :-1]))).sum(axis=-1)
 
 
@@ -112,7 +112,7 @@ PASS_AT_K = theorem(
 
 
 def floors_found(correct: Values, policy: Values, k: Values) -> Values:
-    """The sum over correct answers of the chance that k draws find one, at its floor."""
+    """Sum over correct answers of the least chance that k draws find each, given KL(p_* || pi); (batch,)."""
     e = add_axes(kl_to_correct(correct, policy), 1)
     return exact_pass_at_k(rehearsal_guarantee(e, correct), add_axes(k, 1)).sum(axis=-1)
 
@@ -143,7 +143,7 @@ def found_again(stored: Values, policy: Values, k: Values) -> Values:
 
 
 def found_by_loss(stored: Values, policy: Values, k: Values, *, less_entropy: bool = False) -> Values:
-    """1 - c_k times the mean loss -log pi of the stored answers, or of their KL."""
+    """Bound 1 - c_k loss, (batch,), loss the mean -log pi of stored answers, or KL with `less_entropy`."""
     loss = -(stored * np.log(policy[..., :-1])).sum(axis=-1)
     if less_entropy:
         loss = loss + (stored * np.log(stored)).sum(axis=-1)
@@ -167,7 +167,11 @@ RECALLED = theorem(
 
 
 def chance(holds: Callable[..., Values]) -> Callable[..., Values]:
-    """The chance, over n stored answers of two kinds, of what holds of the number of the first kind."""
+    """Turn a 0/1 property of counts into its probability (batch,) over n stored answers of two kinds.
+
+    `holds` gets share, n, drawn (how many are of the first kind, whose share is `share`) and the further
+    parts.
+    """
 
     def side(share: Values, n: Values, **parts: Any) -> Values:
         drawn = np.arange(21.0)
@@ -181,7 +185,11 @@ def chance(holds: Callable[..., Values]) -> Callable[..., Values]:
 
 
 def _gains(share: Values, n: Values, drawn: Values, first: Values, second: Values) -> tuple[Values, Values]:
-    """The mean of log pi/a over the stored answers, and V/A1; the base has A1 = 1/2."""
+    """Mean of log pi/a over n stored answers, and V/A1 at base rate 1/2; both in the shape of `drawn`.
+
+    `drawn` of the n are of the first kind, of share `share`; the policy gives the kinds masses `first` and
+    `second`.
+    """
     log_first, log_second = np.log(2 * first / share), np.log(2 * second / (1 - share))
     return (drawn * log_first + (n - drawn) * log_second) / n, 2 * (first + second)
 
@@ -227,7 +235,7 @@ SEQUENCES = np.stack(np.meshgrid(*[range(3)] * 4, indexing="ij"), axis=-1).resha
 
 
 def expected(correct: Values, first: int, of_counts: Callable[[Values, Values], Values]) -> Values:
-    """The mean of a function of counts and probabilities over sequences of the first so many draws."""
+    """Mean (batch,) of `of_counts(counts, probabilities)` over sequences of that many first draws."""
     chances = correct[:, SEQUENCES[:, :first]].prod(axis=-1)
     counts = (SEQUENCES[:, :first, None] == np.arange(3)).sum(axis=1)
     # Sequences that differ in later draws alone are counted together.
@@ -256,7 +264,7 @@ MISSING = theorem(
 
 
 def failing_chances(share: Values, failure: Values, fewer: int = 0) -> Values:
-    """For each goal, the chance that so many stored answers, less `fewer`, fail it; of "every" a bound."""
+    """Probability that the recommended number of stored answers, minus `fewer`, fails; (batch, goals)."""
     parts = []
     for goal in STORED_GOALS:
         n = stored_answers_needed(share, failure, goal=goal) - fewer
@@ -267,7 +275,7 @@ def failing_chances(share: Values, failure: Values, fewer: int = 0) -> Values:
 
 
 def with_limit(share: Values, failure: Values, fewer: int = 0) -> Values:
-    """The chances of failing, and the accepted one before those of one answer fewer."""
+    """`failing_chances`, then the accepted `failure` for each goal; (batch, 2 goals)."""
     accepted = np.broadcast_to(add_axes(failure, 1), (len(failure), len(STORED_GOALS)))
     return np.concatenate([failing_chances(share, failure, fewer), accepted], axis=-1)
 

@@ -64,9 +64,10 @@ def divergence_penalties(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
-    """A step from the even policy by TV towards the second action, which leads to state 1, the first to 0.
+    """Parts mdp, pi, pi_old: a step of TV distance `tv` from the even policy to the second action.
 
-    The action pays in state 0 and costs in state 1. As gamma and TV tend to 0 the penalties are attained.
+    The second action leads to state 1, the first to state 0; it pays in state 0 and costs in state 1. As
+    gamma and TV tend to 0 the penalties are attained.
     """
     zero, half = 0 * tv, 0.5 + 0 * tv
     to_zero, to_one = np.stack([1 + zero, zero], axis=-1), np.stack([zero, 1 + zero], axis=-1)

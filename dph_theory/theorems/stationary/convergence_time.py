@@ -30,7 +30,7 @@ def flow_near_tilted(base: Values, valid: Values, beta: Values, push: Values, ep
 
 
 def relaxation(base: Values, valid: Values, beta: Values, push: Values) -> Values:
-    """-(diag p - p p^T) push."""
+    """Linearised logit flow at p_beta over beta, -(diag p - p p^T) push, shape (batch, answers)."""
     return -expected_update(tilted(base, valid, beta), push)
 
 

@@ -23,8 +23,8 @@ PASS_RATES = chart(pass_rate=rates(low=1e-4, high=1e-4))
 SIZES = (2, 4, 5)
 
 
-def gains(size: int, scale: str) -> Values:
-    """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1; A = 0 where all rewards agree."""
+def advantage_gaps(size: int, scale: str) -> Values:
+    """A(correct) - A(incorrect) for k = 0 .. G-1 successes of the others, (G,); A = 0 if rewards agree."""
     k = np.arange(1, size)
     spread = k / size if scale == "mean" else np.sqrt(k * (size - k) / (size * (size - 1)))
     of_valid, of_invalid = np.zeros(size + 1), np.zeros(size + 1)
@@ -33,20 +33,20 @@ def gains(size: int, scale: str) -> Values:
 
 
 def expected_weight(size: int, pass_rate: Values, scale: str = "std") -> Values:
-    """alpha_G(V): the gains averaged over the others' successes, Binomial(G-1, V)."""
+    """alpha_G(V), shape of `pass_rate`: mean of A(correct) - A(incorrect) over the G-1 other answers."""
     total = 0 * pass_rate
-    for k, gain in enumerate(gains(size, scale)):
+    for k, gain in enumerate(advantage_gaps(size, scale)):
         total = total + comb(size - 1, k) * pass_rate**k * (1 - pass_rate) ** (size - 1 - k) * gain
     return total
 
 
 def expected_weights(sizes: Iterable[int], pass_rate: Values, scale: str = "std") -> Values:
-    """Weights for groups of several sizes, along a last axis."""
+    """Expected advantage weights alpha_G(V) for each group size G, shape (..., sizes)."""
     return np.stack([expected_weight(size, pass_rate, scale) for size in sizes], axis=-1)
 
 
 def over_all_groups(pass_rate: Values) -> Values:
-    """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample std, times V (1-V)."""
+    """Expected update sum_i A_i d log P(v_i)/dV times V (1-V)/G, from all 2^G groups; (..., sizes)."""
     return stacked(lambda size: _expected_update(size, pass_rate), SIZES)
 
 
@@ -69,7 +69,7 @@ def spread_times_weight(pass_rate: Values) -> Values:
 
 
 def from_larger_groups(pass_rate: Values) -> Values:
-    """Weight if a group's G members, and not the G - 1 others, were drawn beside the answer."""
+    """V (1-V) times the expected weight (..., sizes) if G, and not G - 1, other answers were drawn."""
     weights = expected_weights([size + 1 for size in SIZES], pass_rate)
     shares = np.array([size / (size + 1) for size in SIZES])
     return add_axes(pass_rate * (1 - pass_rate), 1) * weights * shares
@@ -163,7 +163,7 @@ def rate_times_weight(pass_rate: Values) -> Values:
 
 
 def chance_of_success(pass_rate: Values, without: int = 1) -> Values:
-    """Probability that some of G - `without` answers is correct."""
+    """Probability that at least one of G - `without` answers is correct, (..., sizes)."""
     return stacked(lambda size: 1 - (1 - pass_rate) ** (size - without), MEANS_OF)
 
 
@@ -184,7 +184,7 @@ RISING_SIZES = (4, 8, 16)
 
 
 def weights_from_half(away: Values, share: Values | float = 1.0) -> Values:
-    """At V = (1 + share away)/2."""
+    """Expected weights alpha_G, (..., sizes), at pass rate (1 + share away)/2."""
     return expected_weights(RISING_SIZES, 0.5 + share * away / 2)
 
 
@@ -215,7 +215,7 @@ RISES = theorem(
 def drive(
     low: Values, beta: Values, share: Values | float = 0.0, size: int = 32, factor: float = 1.0
 ) -> Values:
-    """alpha_G(mu)/beta - logit mu at mu = low + share (1 - low): a stationary policy has drive -logit A1."""
+    """alpha_G(mu)/beta - logit mu, shape of mu = low + share (1-low): -logit A1 at stationary policies."""
     mu = low + (1 - low) * share
     return factor * expected_weight(size, mu) / beta - logit(mu)
 
@@ -255,7 +255,7 @@ def population_weight(pass_rate: Values) -> Values:
 
 
 def rescaled_population_weight(pass_rate: Values) -> Values:
-    """The claim's refinement by the factor that makes it exact at p = 1/2."""
+    """`population_weight` (..., sizes), rescaled so that it is exact at pass rate 1/2."""
     return population_weight(pass_rate) * expected_weights(GROUP_SIZES, np.full_like(pass_rate, 0.5)) / 2
 
 
@@ -277,7 +277,7 @@ SMALL_SIZES = (2, 4, 8)
 
 
 def summed_slopes(pass_rate: Values, beyond: int = 0) -> Values:
-    """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
+    """Derivative in V of sum_{k <= G + beyond} Pass@k/k, the sum of (1-V)^(k-1); (..., sizes)."""
     powers = (1 - add_axes(pass_rate, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
     return powers.cumsum(axis=-1)[..., [size + beyond - 1 for size in SMALL_SIZES]]
 

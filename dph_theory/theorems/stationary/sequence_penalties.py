@@ -35,7 +35,7 @@ def cost_of_mixture(base: Values, valid: Values, mu: Values) -> Values:
 
 
 def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
-    """The value for the mixture that is uniform on the valid answers."""
+    """D_f to the base, (batch, divergences), of pass rate mu spread evenly over correct answers."""
     share, even = add_axes(mu, 1), normalised(masked(np.ones_like(base), valid))
     return divergences(share * even + (1 - share) * filtered(base, ~valid), base)
 
@@ -94,18 +94,18 @@ FRONTIER = theorem(
 
 
 def reached(base_rate: Values, progress: Values) -> Values:
-    """A pass rate above the base rate."""
+    """Pass rate between the base rate (`progress` 0) and 1 (`progress` 1); shapes broadcast."""
     return base_rate + (1 - base_rate) * progress
 
 
 def inverse_beta(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), the 1/beta that leads to pass rate mu."""
+    """The 1/beta whose optimum has pass rate mu, f'(mu/A1) - f'((1-mu)/A0); shapes broadcast."""
     slope = divergence.generator_derivative
     return slope(mu / base_rate) - slope((1 - mu) / (1 - base_rate))
 
 
 def inverse_beta_to_first_order(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
-    """Rates if every divergence were its chi-squared."""
+    """The 1/beta for pass rate mu if D_f were f''(1)/2 times chi-squared; shapes broadcast."""
     return divergence.curvature * (mu - base_rate) / (base_rate * (1 - base_rate))
 
 
@@ -113,7 +113,10 @@ Dial = Callable[[FDivergence, Values, Values], Values]
 
 
 def objective(base_rate: Values, progress: Values, other: Values, dial: Dial = inverse_beta) -> Values:
-    """m/beta - D_f((m, 1-m) || (A1, A0)) at m = other, the beta being that of the pass rate reached."""
+    """m/beta - D_f((m, 1-m) || (A1, A0)) at m = other, (..., divergences).
+
+    The pass rate mu lies at `progress` between base rate and 1, and `dial(f, A1, mu)` is the 1/beta used.
+    """
     mu, masses = reached(base_rate, progress), (two_masses(other), two_masses(base_rate))
     return stacked(lambda f: dial(f, base_rate, mu) * other - f(*masses), SMOOTH)
 
@@ -163,7 +166,7 @@ DIAL = theorem(
 
 
 def forward_condition(base_rate: Values, beta: Values) -> Values:
-    """(A0/(1-mu) - A1/mu) beta at mu = beta A1/(L-1), 1 - mu = beta A0/L."""
+    """beta (A0/(1-mu) - A1/mu), (batch,), at the mu of the theorem; 1 if that mu is the optimum."""
     return _condition(base_rate, beta, 1 - base_rate)
 
 

@@ -42,7 +42,7 @@ Solver = Callable[..., list[np.ndarray]]
 def update(
     policy: list[Values], base: list[Values], verdicts: Values, beta: Values, f: FDivergence
 ) -> Values:
-    """The expected update in all logits: of E v, and of the token divergences at the prefixes sampled."""
+    """Logit gradient (batch, logits) of E v - beta times the token-level D_f at sampled prefixes."""
     value, parts = verdicts.astype(float), []
     for t in reversed(range(len(base))):
         reach = joint(policy[:t])[..., None] if t else 1.0
@@ -54,14 +54,14 @@ def update(
 
 
 def token_update_at(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The token penalties' update at the policies that the solver gives for them."""
+    """`update` at the solver's policies for reverse and for forward KL, (batch, logits, 2)."""
     return stacked(
         lambda f: update(solver(base, verdicts, beta, f), base, verdicts, beta, f), (REVERSE_KL, FORWARD_KL)
     )
 
 
 def update_with_values_of_base(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """At the best response at each prefix to the values that the base, not the policy, has after it."""
+    """`update` (batch, logits, 1) at the best response to the pass rates of the base after each token."""
     value, policy = verdicts.astype(float), list[Values]()
     for t in reversed(range(len(base))):
         policy.insert(0, best_response(base[t], value, add_axes(beta, t)))
@@ -92,7 +92,7 @@ STATIONARY = theorem(
 
 
 def normaliser_less_beta(base: Values, after: Values, beta: Values) -> Values:
-    """l - beta, read at every token from pi = beta a/(l - Q)."""
+    """l - beta at each token, (batch, tokens), computed from pi = beta a/(l - Q)."""
     policy = best_response(base, after, beta, FORWARD_KL)
     return after + beta[:, None] * (base / policy - 1)
 
@@ -122,7 +122,7 @@ VALUE = theorem(
 def token_answers(
     base: list[Values], verdicts: Values, eps: float, divergence: FDivergence = REVERSE_KL
 ) -> Values:
-    """The stationary policy of a token penalty at beta = eps."""
+    """Answers' probabilities (batch, answers) of the stationary policy of a token penalty at beta = eps."""
     return sequences(token_policy(base, verdicts, eps, divergence))
 
 
@@ -155,7 +155,7 @@ LOCAL = theorem(
 
 
 def tree_tables(first: Values, second: Values, valid: Values) -> dict[str, Any]:
-    """The base's next-token tables, and the rewards of its answers."""
+    """Parts `base` (next-token tables) and `verdicts` (rewards, (batch, symbols, symbols))."""
     return {"base": [first, second], "verdicts": verifier(first, valid)}
 
 
@@ -185,17 +185,17 @@ def local_cost(base: list[Values], verdicts: Values) -> Values:
 
 
 def surprise_of_masses(base: list[Values], verdicts: Values) -> Values:
-    """E_loc[-sum_t log of the mass retained at s_t]."""
+    """Mean sum over prefixes of -log of the mass allowed there, under constrained decoding; (batch,)."""
     return _mean_surprise(*local_filter(base, verdicts))
 
 
 def surprise_under_base(base: list[Values], verdicts: Values) -> Values:
-    """Masses averaged over the base's prefixes."""
+    """Mean sum over prefixes of -log of the mass allowed there, with prefixes from the base; (batch,)."""
     return _mean_surprise(base, local_filter(base, verdicts)[1])
 
 
 def surprise_at_start(base: list[Values], verdicts: Values) -> Values:
-    """-log of the mass retained at the first token, as if the later ones never ran dry."""
+    """-log of the base mass of first tokens that can still become correct, (batch,)."""
     return -np.log(local_filter(base, verdicts)[1][0])
 
 
@@ -224,7 +224,7 @@ COST = theorem(
 
 
 def filtering_cost(base: list[Values], verdicts: Values) -> Values:
-    """-log A1 = KL(p_* || a)."""
+    """KL(p_* || base) = -log of the base's pass rate, (batch,)."""
     return -np.log(pass_rate(sequences(base), flat(verdicts)))
 
 
@@ -248,12 +248,12 @@ DEARER = theorem(
 
 
 def objective(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
-    """Mean over both prompts of E_q v - beta KL(q || a), over beta."""
+    """V/beta, averaged over two prompts with masks `one` and `other`, minus KL(q || base); (batch,)."""
     return (pass_rate(q, one) + pass_rate(q, other)) / 2 / beta - REVERSE_KL(q, base)
 
 
 def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
-    """a e^(mean reward/beta), not normalised."""
+    """Base times e^(mean reward of the two prompts/beta), unnormalised, (batch, answers)."""
     gain = np.exp(add_axes(1 / (2 * beta), 1))
     return base * np.where(one, gain, 1.0) * np.where(other, gain, 1.0)
 

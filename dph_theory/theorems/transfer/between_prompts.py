@@ -28,14 +28,17 @@ THREE_PROMPTS = example(
 
 
 def change_by_step(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
-    """The change of the log odds by a step eps along sum_i weight_i grad V_i, over eps."""
+    """Change of the prompts' log odds per unit step along sum_i weight_i grad V_i, (batch, prompts).
+
+    `slopes` (batch, prompts, answers, features) are features, `logits` the base's, `weight` (batch, prompts).
+    """
     p = base(slopes, logits)
     step = score_sum(slopes, p, weight[..., None] * CORRECT)
     return (log_odds(policy(slopes, logits, eps * step)) - log_odds(p)) / eps
 
 
 def change_by_kernel(slopes: Values, logits: Values, weight: Values) -> Values:
-    """K f with f = weight V (1 - V)."""
+    """Kernel between prompts times weight V (1-V): first-order change of the log odds, (batch, prompts)."""
     p = base(slopes, logits)
     rate = p[..., 0]
     return times(kernel(slopes, p), weight * rate * (1 - rate))
@@ -97,9 +100,9 @@ VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
 
 
 def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
-    """The answers' features, of trained prompts and of a held-out one, and the change of the trained logits.
+    """Parts `trained`, `held_out` (features) and `change` (logits v/beta of the two trained prompts).
 
-    Both minus their mean over a prompt's answers: logits count up to a constant.
+    Features and rewards are centred over a prompt's answers, since logits count up to a constant.
     """
     features = slopes - slopes.mean(axis=-2, keepdims=True)
     rewards = VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)
@@ -111,13 +114,17 @@ def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
 
 
 def logits_at_least_weights(trained: Values, held_out: Values, change: Values) -> Values:
-    """The held-out logits at the least weights at which every trained prompt is a e^{v/beta}."""
+    """Held-out logit changes (batch, answers) at the smallest weights that fit the trained changes."""
     cases = zip(trained, change, strict=True)
     return times(held_out, np.array([np.linalg.lstsq(f, logits, rcond=1e-10)[0] for f, logits in cases]))
 
 
 def logits_by_regression(trained: Values, held_out: Values, change: Values) -> Values:
-    """By the kernel of the base's centred logits alone."""
+    """Held-out logit changes (batch, answers) by kernel regression on the trained prompts' changes.
+
+    `trained` and `held_out` are features (batch, answers, features), `change` (batch, trained answers)
+    logits.
+    """
     inverse = np.linalg.pinv(gram(trained), rcond=1e-10, hermitian=True)
     return times(held_out @ np.swapaxes(trained, -1, -2), times(inverse, change))
 

@@ -25,25 +25,25 @@ STEPS: dict[str, Any] = {"tolerance": 1e-4, "ladder": (1e-2, 1e-3, 1e-4)}
 
 
 def distances(rate: Values, base: Values, z: float) -> Values:
-    """Each divergence of correct and incorrect mass after a change z of the log odds."""
+    """D_f of (success, failure) to the base after the log odds change by z, (..., divergences)."""
     moved = expit(logit(rate) + z)
     masses = np.stack([moved, 1 - moved], axis=-1), np.stack([base, 1 - base], axis=-1)
     return stacked(lambda divergence: divergence(*masses), DIVERGENCES)
 
 
 def fields_by_difference(rate: Values, base: Values, eps: float) -> Values:
-    """Minus the slope of each divergence in z."""
+    """Minus the derivatives of the divergences in the log odds, by central differences; (..., 4)."""
     return (distances(rate, base, -eps) - distances(rate, base, eps)) / (2 * eps)
 
 
 def alpha_field(rate: Values, base: Values, alpha: Values | float) -> Values:
-    """Field of an alpha-divergence."""
+    """Minus the derivative of D_alpha((V, 1-V) || base) in the log odds of V = `rate`; shapes broadcast."""
     gap = ((1 - rate) / (1 - base)) ** -alpha - (rate / base) ** -alpha
     return -rate * (1 - rate) * gap / alpha
 
 
 def fields(rate: Values, base: Values) -> Values:
-    """In closed form: forward and reverse KL, alpha, the JS generator."""
+    """Minus the derivatives of forward KL, reverse KL, alpha and JS in the log odds of `rate`; (..., 4)."""
     spread = rate * (1 - rate)
     js = np.log(rate * (2 - rate - base) / ((rate + base) * (1 - rate)))
     reverse = -spread * (logit(rate) - logit(base))
@@ -78,7 +78,7 @@ def rehearsal_fields(rate: Values, base: Values) -> Values:
 
 
 def fields_near_zero(base: Values, alpha: Values, eps: float) -> Values:
-    """All of them at a pass rate eps; that of alpha over the power of eps as which it goes."""
+    """Forces of penalties and rehearsal on the log odds at rate eps, last alpha's rescaled; (..., 8)."""
     rate = eps + 0 * base
     scaled_alpha = eps ** (alpha - 1) * alpha_field(rate, base, alpha)
     return np.concatenate(
@@ -92,7 +92,7 @@ def remaining_fields(base: Values, alpha: Values) -> Values:
 
 
 def without_last(base: Values, alpha: Values) -> Values:
-    """Remaining fields if every alpha lost its force as alpha = 1/2 does."""
+    """False variant of `remaining_fields`, (..., 8): alpha's force vanishes at pass rate 0."""
     return remaining_fields(base, alpha) * (np.arange(8) < 7)
 
 

@@ -34,7 +34,11 @@ LONG = 1e6
 
 
 def update_of_groups(policy: Values, members: Values, rho: Values, size: Values) -> Values:
-    """The expected update of the strategies' logits, over all counts of the strategies in a group."""
+    """Expected logit updates (batch, strategies) over all counts of strategies in a group of `size`.
+
+    `members` (batch, prompts, strategies) are coins for `sets`, rho (batch, prompts) the prompts'
+    frequencies.
+    """
     return by_instance(
         lambda q, c, weights, n: update_of_group(q, c, weights, int(n)), policy, sets(members), rho, size
     )
@@ -126,8 +130,8 @@ CONCAVE = theorem(
 )
 
 
-def half(policy: Values) -> Values:
-    """Policies of four strategies, moved towards equal shares until none has more than one half."""
+def capped(policy: Values) -> Values:
+    """Policies (batch, 4) moved towards equal shares until no strategy has more than one half."""
     beyond = policy.max(axis=-1, keepdims=True) - 0.25
     return 0.25 + (policy - 0.25) * np.minimum(1.0, 0.25 / np.maximum(beyond, 0.25))
 
@@ -139,8 +143,8 @@ CONCAVE_BELOW_HALF = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
     at_most=(
-        lambda policy, other, rho: mean_of_objectives(half(policy), half(other), rho, WITHIN_HALF),
-        lambda policy, other, rho: objective_of_mean(half(policy), half(other), rho, WITHIN_HALF),
+        lambda policy, other, rho: mean_of_objectives(capped(policy), capped(other), rho, WITHIN_HALF),
+        lambda policy, other, rho: objective_of_mean(capped(policy), capped(other), rho, WITHIN_HALF),
     ),
     examples=(
         example(policy=".5 .3 .1 .1", other=".1 .5 .3 .1", rho=".4 .3 .2 .1").giving(
@@ -235,8 +239,8 @@ COEXIST = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), shares=simplex(4, spread=3)),
     at_most=(
-        lambda policy, shares: coexisting(half(policy), half(shares), WITHIN_HALF),
-        lambda shares: coexisting(half(shares), half(shares), WITHIN_HALF),
+        lambda policy, shares: coexisting(capped(policy), capped(shares), WITHIN_HALF),
+        lambda shares: coexisting(capped(shares), capped(shares), WITHIN_HALF),
     ),
     examples=(
         example(policy=".5 .3 .1 .1", shares=".4 .3 .2 .1").giving(
@@ -260,7 +264,7 @@ COEXIST = theorem(
 
 
 def two_strategies(share: Values, first: Values, second: Values) -> Values:
-    """The drive of the first of two strategies that share no prompt, over q (1-q)."""
+    """Drive of the first of two strategies over q (1-q), (batch,); `first`, `second`: prompt weights."""
     policies, rho = np.stack([share, 1 - share], axis=-1), np.stack([first, second], axis=-1)
     drives = by_instance(
         lambda q, weights: strategy_drive(q, np.eye(2), weights / weights.sum(), WITHIN_HALF), policies, rho
@@ -289,7 +293,7 @@ TWO = theorem(
 
 
 def band(eps: float) -> Values:
-    """alpha_G(0)/alpha_G(1/2), between which merits coexist, over sqrt(G)/2, at G = 1/eps."""
+    """Range of prompt weights that coexist, alpha_G(0)/alpha_G(1/2), over sqrt(G)/2 at G = 1/eps; scalar."""
     size = round(1 / eps)
     ratio = group_weight(size, 0.0) / group_weight(size, 0.5)
     return np.asarray(ratio / (np.sqrt(size) / 2))
@@ -314,7 +318,7 @@ FOUR_MERITS = example(merits="20/74 19/74 18/74 17/74", start=".25 .25 .25 .25")
 
 
 def best_share(merits: Values, start: Values, scale: str) -> Values:
-    """The share of the strategy of most merit at the end, groups of eight."""
+    """Share (batch,) of the strategy of largest prompt weight after long training in groups of eight."""
     weighting = group_weighting(8, scale)
     return by_instance(
         lambda rho, base: trained_shares(base, LINES, rho, weighting, [LONG])[0][rho.argmax()], merits, start

@@ -23,7 +23,7 @@ SHAPED = group_weighting(16, "mean")
 
 
 def floors_of_objective(rates: Values, size: Values) -> Values:
-    """J/H_(G-1), J the mean over prompts of sum_{k<G} pass@k/k; and the product of all pass rates."""
+    """Mean over prompts of sum_{k<G} Pass@k/k over H_(G-1), and the product of all pass rates; (batch, 2)."""
     k = np.arange(1, 16)
     used = k < add_axes(size, 1)
     means = exact_pass_at_k(rates[:, None], k[:, None]).mean(axis=-1)
@@ -60,7 +60,11 @@ FLOORS = theorem(
 
 
 def at_mean_maximum(members: Values, rho: Values) -> tuple[Values, Values]:
-    """The maximiser of MaxRL's objective, G = 16, and the success sets."""
+    """Shares (batch, strategies) that maximise MaxRL's objective at G = 16, and the success sets.
+
+    `members` (batch, prompts, strategies) are coins for `sets`, rho (batch, prompts) the prompts'
+    frequencies.
+    """
     success, size = sets(members), members.shape[-1]
     total = {"type": "eq", "fun": lambda q: q.sum() - 1}
 
@@ -81,7 +85,7 @@ def at_mean_maximum(members: Values, rho: Values) -> tuple[Values, Values]:
 
 
 def weight_of_strategies(members: Values, rho: Values) -> Values:
-    """sum_x rho_x alpha_G(V_x) c_xr for each strategy r."""
+    """sum_x rho_x alpha_G(V_x) c_xr for each strategy r at `at_mean_maximum`, (batch, strategies)."""
     ends, success = at_mean_maximum(members, rho)
     rates = np.clip((success * ends[:, None]).sum(axis=-1), 0, 1)
     return ((rho * SHAPED.weight(rates))[..., None] * success).sum(axis=1)
@@ -114,7 +118,11 @@ MEAN_SOLVES = theorem(
 
 
 def moved(policy: Values, members: Values, rho: Values, form: str, step: float = 1e-5) -> Values:
-    """The policies after a step along the gradient of a form's objective, groups of sixteen."""
+    """Policies (batch, strategies) after a gradient step on a form's objective, in groups of 16.
+
+    `members` (batch, prompts, strategies) are coins for `sets`; `form` is an advantage's divisor, such as
+    "mean".
+    """
     weighting = group_weighting(16, form)
     drive = by_instance(lambda q, c, w: strategy_drive(q, c, w, weighting), policy, sets(members), rho)
     return softmax(np.log(policy) + step * drive, axis=-1)
@@ -128,8 +136,11 @@ def gain(policy: Values, after: Values, members: Values, rho: Values, form: str)
     )
 
 
-def gains(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) -> Values:
-    """Gains of two objectives by an undivided step and by MaxRL's: their product over 1e-10."""
+def gain_product(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) -> Values:
+    """Product of two objectives' gains, one by an undivided step and one by MaxRL's; over 1e-10, (batch,).
+
+    `forms` names the objective that counts after each step; policy, members and rho are as in `moved`.
+    """
     steps = (
         gain(policy, moved(policy, members, rho, form), members, rho, other)
         for form, other in zip(("none", "mean"), forms, strict=True)
@@ -138,7 +149,10 @@ def gains(policy: Values, members: Values, rho: Values, forms: tuple[str, str]) 
 
 
 def mean_objective_at(policy: Values, members: Values, rho: Values, form: str) -> Values:
-    """MaxRL's objective where a form's run has trained Pass@1 .63."""
+    """MaxRL's objective (batch,) at the time when training with `form` reaches Pass@1 = .63.
+
+    `policy` (batch, strategies) is the base; members, rho and form are as in `moved`.
+    """
     times = np.linspace(0, 200, 2001)
 
     def reached(q: Values, c: Values, weights: Values) -> float:
@@ -159,7 +173,7 @@ EXCHANGE = theorem(
     r" \frac{\partial_A J_B}{\partial_A J_A} \text{ where } \langle\nabla J_A, \nabla J_B\rangle > 0",
     source=SOURCE,
     on=chart(policy=simplex(3, spread=1), members=uniform(0, 1, 3, 3), rho=simplex(3, spread=1)),
-    at_most=(partial(gains, forms=("mean", "none")), partial(gains, forms=("none", "mean"))),
+    at_most=(partial(gain_product, forms=("mean", "none")), partial(gain_product, forms=("none", "mean"))),
     examples=(TWO_WAYS,),
     tolerance=1e-4,
     share=0.02,
@@ -173,7 +187,7 @@ EXCHANGE = theorem(
 def mean_and_distance(
     policy: Values, other: Values, members: Values, rho: Values, least: float = 1 / 8
 ) -> Values:
-    """The mean of J at two policies, and a multiple of the square by which their pass rates differ."""
+    """Mean objective of two policies plus `least` times their mean squared pass-rate gap; (batch,)."""
 
     def value(p: Values, q: Values, c: Values, weights: Values) -> float:
         both = shared_objective(np.stack([p, q]), c, weights, SHAPED)
@@ -203,7 +217,11 @@ MAXIMISERS = theorem(
 
 
 def leads(share: Values, merits: Values, rivals: Values) -> Values:
-    """The sign in which a strategy's log share moves beside its equal rivals: plain and natural gradient."""
+    """Sign of a strategy's growth relative to equal rivals, by logit and by natural gradient; (batch, 2).
+
+    `share` (batch,) is the strategy's, `merits` (batch, 2) its prompt weight and each rival's, `rivals` their
+    number.
+    """
 
     def motion(q: float, rho: Values, number: Any) -> list[float]:
         policy = np.array([q] + [(1 - q) / number] * number)
@@ -238,13 +256,13 @@ START = theorem(
 
 
 def lead_of_best(policy: Values, other: Values, rho: Values) -> Values:
-    """J(q*) - J(q), q* the better of two policies."""
+    """MaxRL's objective at the better of two policies minus that at the other, (batch,)."""
     first, second = (shared_lines(q, rho, MAXRL) for q in (policy, other))
     return abs(first - second)
 
 
 def approach(policy: Values, other: Values, rho: Values, step: float = 1e-6, plain: bool = False) -> Values:
-    """Minus the slope of KL(q*||q) along the natural gradient, or the plain one of the logits."""
+    """Minus the derivative of KL(better || other) by a natural (or plain logit) gradient step; (batch,)."""
     better = shared_lines(policy, rho, MAXRL) >= shared_lines(other, rho, MAXRL)
     best, q = (np.where(better[:, None], *pair) for pair in ((policy, other), (other, policy)))
     drive = rho * MAXRL.weight(q)
@@ -276,20 +294,20 @@ NATURAL = theorem(
 
 
 def second_slopes(shares: Values) -> Values:
-    """rho_s alpha'_G(q_s) where these shares are level, G = 8, with the merits that make them so."""
+    """rho_s alpha'_G(q_s), (batch, strategies), at the weights rho that make `shares` stationary; G = 8."""
     merits, step = water_merits(shares, np.ones(shares.shape[-1]), WITHIN_HALF), 1e-6
     rise = WITHIN_HALF.weight(shares + step) - WITHIN_HALF.weight(shares - step)
     return merits * rise / (2 * step)
 
 
 def rises_through_one(shares: Values) -> Values:
-    """True if the sum of shares that are level with the best one rises with it; none is lost."""
+    """1 if the sum of stationary shares increases with the largest share, else 0; (batch,)."""
     slopes, best = second_slopes(shares), shares.argmax(axis=-1)
     return (slopes[np.arange(len(best)), best] * (1 / slopes).sum(axis=-1) > 0).astype(float)
 
 
 def is_local_maximum(shares: Values) -> Values:
-    """True if the second derivative of J is negative in every direction of sum zero."""
+    """1 if the objective is strictly concave at `shares` along the simplex, else 0; (batch,)."""
     size = shares.shape[-1]
     away = np.linalg.svd(np.ones((1, size)))[2][1:]
     form = away @ (second_slopes(shares)[:, :, None] * away.T)

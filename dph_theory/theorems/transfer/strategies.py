@@ -26,7 +26,11 @@ def gain_over_groups(kinds: Values, size: Values, eps: float) -> Values:
 
 
 def gain_over_group(kinds: Values, size: int, eps: float) -> Values:
-    """The expected update of a rare r's logit over its mass eps, by the counts c of a group's answers."""
+    """Expected logit update of a strategy r of share eps, divided by eps, per form of advantage; (forms,).
+
+    `kinds` (3,) are the weights of the prompts that r alone solves, that the rival s alone solves, and
+    others.
+    """
     c, (r_only, s_only, _) = np.arange(size + 1), kinds
 
     def gain(form: str) -> Values:
@@ -39,7 +43,10 @@ def gain_over_group(kinds: Values, size: int, eps: float) -> Values:
 
 
 def gain_by_weights(kinds: Values, size: Values, less: int = 1) -> Values:
-    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only) in the three forms, MaxRL's alpha_G(0) = G - `less`."""
+    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only), three forms, (batch, 3); MaxRL's alpha is G - less.
+
+    `kinds` (batch, 3) are the weights of the prompts that r alone solves, that s alone solves, and others.
+    """
     gap, ends = kinds[:, 0] - kinds[:, 1], (1 - 1 / size, (size - 1) / np.sqrt(size))
     return np.stack([*(end * gap for end in ends), (size - less) * kinds[:, 0] - kinds[:, 1]], axis=-1)
 
@@ -72,7 +79,7 @@ GROWTH = theorem(
 
 
 def maxrl_drive(share: Values, rare: Values, common: Values, size: Values) -> Values:
-    """rho(r only) alpha_G(q) - rho(s only) alpha_G(1-q), the drive of the log odds of two strategies."""
+    """Drive (batch,) of two strategies' log odds, rho(r only) alpha_G(q) - rho(s only) alpha_G(1-q)."""
     rates = np.stack([share, 1 - share], axis=-1)
     weights = by_instance(lambda number, q: group_weight(int(number), q, "mean"), size, rates)
     return rare * weights[:, 0] - common * weights[:, 1]

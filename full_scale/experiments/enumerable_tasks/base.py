@@ -48,7 +48,7 @@ def build_base(task: EnumerableTask, folder: Path, fit: LlamaFit = FIT) -> Path:
 
 
 def save(model: LlamaForCausalLM, task: EnumerableTask, path: Path) -> None:
-    """Save the folder atomically; another process may have written it meanwhile."""
+    """Save model and tokeniser as a folder, atomically: another process may have saved it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as part:
         task.tokenizer().save_pretrained(part)
@@ -61,7 +61,7 @@ def save(model: LlamaForCausalLM, task: EnumerableTask, path: Path) -> None:
 def fit_tables(
     model: LlamaForCausalLM, task: EnumerableTask, tables: Sequence[np.ndarray], fit: LlamaFit
 ) -> None:
-    """Fit log-probabilities by Adam and squared error, so that rare tokens are as exact as frequent ones."""
+    """Fit the model's next-token log-probabilities to `tables` by Adam on squared errors, in place."""
     targets = [torch.from_numpy(np.log(table)).float() for table in tables]
     counted = [torch.from_numpy(task.before_the_end(t)).float() for t in range(task.length)]
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)

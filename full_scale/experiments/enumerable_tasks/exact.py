@@ -30,7 +30,7 @@ PASS_AT = (1, 4, 16)
 
 
 def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> ExactMeasures:
-    """Measure a policy's tables against the base's; both are tables of each text."""
+    """Measure a policy against the base; both are next-token tables (texts, V, ..., V) by position."""
     rows, base_rows = task.of_rows(tables), task.of_rows(base)
     rates = np.minimum(task.pass_rates(tables), 1.0)
     shares, base_shares = (

@@ -61,7 +61,7 @@ class EnumerableTask:
         return len(self.words)
 
     def of_rows(self, tables: Any) -> list[np.ndarray]:
-        """Expand tables of each text to tables of each row."""
+        """Tables (rows, V, ..., V) of each row, from tables (texts, V, ..., V); rows may share a text."""
         return [table[list(self.texts)] for table in tables]
 
     def pass_rates(self, tables: Any) -> np.ndarray:
@@ -94,11 +94,11 @@ class EnumerableTask:
         return word_level((*self.words, END), END, pad_token=END, eos_token=END)
 
     def before_the_end(self, length: int) -> np.ndarray:
-        """Mask of the prefixes of that length without the end symbol, as ones and zeros."""
+        """Mask (V, ..., V) of the prefixes of that length without the end symbol, as 0 and 1."""
         return np.asarray((np.indices((self.vocabulary,) * length) != self.end).all(axis=0), dtype=float)
 
     def verdicts(self, rows: list[int], completions: list[list[int]]) -> list[float]:
-        """Reward of token sequences, each an answer to a row, cut or padded to the length."""
+        """Reward, 0 or 1, of each completion (token ids, cut or padded) to the row of that index."""
         answers = np.full((len(rows), self.length), self.end)
         for answer, tokens in zip(answers, completions, strict=True):
             answer[: len(tokens)] = tokens[: self.length]
@@ -121,7 +121,7 @@ RARE = 1e-4  # Base mass of an end symbol that no valid answer needs.
 
 
 def selection(length: int = 2) -> EnumerableTask:
-    """Answers of two or more words: the last decides correctness, with odds that depend on the others.
+    """Task of two or more words: the last decides correctness, with odds that depend on the others.
 
     Two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
     """
@@ -134,7 +134,7 @@ def selection(length: int = 2) -> EnumerableTask:
 
 
 def dial(seed: int) -> EnumerableTask:
-    """Four texts, answers of two tokens out of five, random bases and verifiers; the end symbol counts."""
+    """Task of four texts, answers of two tokens out of five (one ends answers), random base and verifier."""
     rng = np.random.default_rng([seed, 11])
     base = [_softmax(1.2 * rng.standard_normal((4, *[5] * (t + 1)))) for t in range(2)]
     while True:
@@ -145,11 +145,11 @@ def dial(seed: int) -> EnumerableTask:
 
 
 def strategies() -> EnumerableTask:
-    """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
+    """Ten rows of one text, of three types (5, 3, 2); an answer is a strategy, then its execution.
 
-    Each type is solved only by its own strategy, and the policy cannot see the type: the more mass on the
-    first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
-    `falling_pass_at_k`.
+    Each type is solved only by its own strategy, executed correctly with .8, and the policy cannot see the
+    type: the more mass on the first strategy, the more correct answers, and the fewer types that are ever
+    solved. Entries: `falling_pass_at_k`.
     """
     execution = np.array([0.8, 0.2, 0.0])
     base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]
@@ -160,7 +160,7 @@ def strategies() -> EnumerableTask:
 
 
 def brackets(length: int = 6) -> EnumerableTask:
-    """Balanced brackets, ended or of the full length; the base opens more often than it closes."""
+    """Task of balanced brackets, ended or of the full length; the base opens more often than it closes."""
     base = [
         _with_end(np.broadcast_to([0.58, 0.42], (1, *[2] * t, 2)), 0.0 if t == 0 else 0.15)
         for t in range(length)
@@ -172,7 +172,7 @@ def brackets(length: int = 6) -> EnumerableTask:
 
 
 def sums(digits: int = 3) -> EnumerableTask:
-    """Digits that add up to the text's number; the base prefers some digits.
+    """Task of digits that add up to the text's number; the base prefers some digits.
 
     Three digits of 0 to 3 for 2, 4 and 7; two of 0 to 4 for 3 and 5.
     """
@@ -189,7 +189,7 @@ def sums(digits: int = 3) -> EnumerableTask:
 
 
 def wide() -> EnumerableTask:
-    """One text, two random words out of six, about a third of the answers valid: many to lose."""
+    """Task of one text and two words out of six; about a third of the answers are correct."""
     rng = np.random.default_rng(5)
     base = [_with_end(_softmax(0.8 * rng.standard_normal((1, *[6] * (t + 1))))) for t in range(2)]
     valid = np.zeros((1, 7, 7), dtype=bool)
@@ -206,7 +206,7 @@ _ONE_WORD: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 
 def one_word(name: str) -> EnumerableTask:
-    """One text and answers of one word, with the named masses; the first words are correct."""
+    """Task of one text and one-word answers with masses from _ONE_WORD[name]; the first are correct."""
     right, wrong = _ONE_WORD[name]
     masses = np.array([*right, *wrong])
     valid = np.arange(len(masses) + 1) < len(right)
@@ -215,7 +215,7 @@ def one_word(name: str) -> EnumerableTask:
 
 
 def cut() -> EnumerableTask:
-    """A word and the end symbol, or (.3) another word, cut off. The first word is correct."""
+    """Task whose correct answer is word a and the end symbol; with .3 another word follows and is cut off."""
     base = (_with_end(np.array([[0.2, 0.8]])), _with_end(np.full((1, 2, 2), 0.5), 0.7))
     valid = np.zeros((1, 3, 3), dtype=bool)
     valid[0, 0, 2] = True

@@ -29,7 +29,7 @@ KS = (1, 16, 256)
 
 
 def setting(method: str, **fields: Any) -> OpenRun:
-    """A run with that method's advantage, of any seed."""
+    """GRPO-like run on digits with that method's advantage, without a seed."""
     return OpenRun("advantages", DIGITS, method, steps=24, **fields)
 
 
@@ -37,7 +37,7 @@ _k3 = partial(setting, kl="k3", coefficient=0.3)
 
 
 def declared() -> list[OpenRun]:
-    """Each divisor without a KL, and with k3 (no importance weight) on fewer seeds; seeds outermost."""
+    """Runs with each divisor of the advantage, without a KL and on fewer seeds with k3; by seed in turn."""
     return [
         replace(run(method), seed=seed)
         for seed in range(SEEDS)
@@ -47,7 +47,7 @@ def declared() -> list[OpenRun]:
 
 
 def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
-    """Pass@k of held-out prompts when trained Pass@1 is `first`; KeyError if that is not reached."""
+    """Pass@k of held-out prompts when trained Pass@1 first reaches `first`, interpolated; else KeyError."""
     before, after, share = bracket(outcome, first)
     low, high = (pass_at(point.tasks, [outcome.run.tasks[0] + HELD_OUT], k) for point in (before, after))
     return low + share * (high - low)
@@ -67,14 +67,15 @@ def bracket(outcome: FinishedOpenRun, first: float = MIDDLE) -> tuple[CoursePoin
 
 
 def difference(run: OpenRun, other: OpenRun, k: int = 256, later: float = MIDDLE) -> Value:
-    """Held-out Pass@k of one setting minus another's, at equal trained Pass@1 or at a later one."""
+    """Function of (courses, base): held-out Pass@k of `run` at trained Pass@1 `later`, minus `other`'s."""
     return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
 
 
 def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
-    """Held-out Pass@1 of one setting minus another's mixed with a uniform guess to equal Pass@16.
+    """Function of (courses, base): Pass@1 of `run` minus that of `other` mixed with a uniform guess.
 
-    `guess` is the pass rate of a uniform guess among all answers.
+    Both are held out; the mixture has the Pass@16 of `run`. `guess` is the pass rate of a uniform guess among
+    all answers.
     """
 
     def value(courses: Course, base: Any) -> float:

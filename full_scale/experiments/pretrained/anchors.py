@@ -20,14 +20,14 @@ DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide las
 
 
 def setting(tasks: tuple[str, ...], method: str = "GRPO", **fields: Any) -> OpenRun:
-    """A run for comparison with anchored runs, of any seed."""
+    """Run without anchors on these tasks, without a seed, for comparison with runs that have anchors."""
     return OpenRun("anchors", tasks, method, **fields)
 
 
 def anchored(
     tasks: tuple[str, ...], anchors: int = 4, picked: str = RANDOM, coefficient: float = 1.0, **fields: Any
 ) -> OpenRun:
-    """GRPO with that number of anchors, of any seed."""
+    """GRPO run, without a seed, with a KL to the base on `anchors` held-out prompts chosen by `picked`."""
     return setting(tasks, coefficient=coefficient, anchors=anchors, picked=picked, **fields)
 
 
@@ -35,13 +35,13 @@ _k3 = partial(setting, kl="k3")
 
 
 def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
-    """Runs with so many anchors of each choice, a weaker coefficient, and k3 on all trained prompts."""
+    """Runs with that many anchors of each choice, a weaker coefficient, and k3 on all trained prompts."""
     choices = [anchored(tasks, anchors, picked) for picked in PICKED]
     return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, coefficient=1.0)]
 
 
 def declared() -> list[OpenRun]:
-    """A few anchored held-out prompts, beside runs that anchor all, none, or the solved prompts."""
+    """Runs with a KL on a few held-out prompts, and runs with one on all, none, or the solved prompts."""
     settings = [
         setting(DIGITS), *_few(DIGITS, 4), _k3(DIGITS, coefficient=0.3),
         _k3(DIGITS, coefficient=0.1), anchored(DIGITS, coefficient=0.1),
@@ -56,7 +56,7 @@ def declared() -> list[OpenRun]:
 
 
 def by_lot(run: OpenRun) -> tuple[int, ...]:
-    """First task's held-out texts that a run anchors, if its anchors are random."""
+    """Indices of the first task's held-out texts that a run anchors at random; () for other choices."""
     if not run.anchors or run.picked != RANDOM:
         return ()
     texts = len(open_prompts(run.tasks[0] + HELD_OUT).texts)
@@ -64,13 +64,13 @@ def by_lot(run: OpenRun) -> tuple[int, ...]:
 
 
 def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:
-    """Held-out Pass@k of one setting of a task minus another's, on texts that neither run anchors."""
+    """Function of (ends, base): held-out Pass@k of `run` minus that of `other`, on texts neither anchors."""
     task = run.tasks[0] + HELD_OUT
     return lambda ends, base: float(np.subtract(*common_pass_at(ends[run], ends[other], task, k)))
 
 
 def _anchors_less_k3(ends: Ends, base: Policy) -> float:
-    """Held-out Pass@256 of four random anchors minus that of k3 on all, at equal trained Pass@1."""
+    """Held-out Pass@256 with a KL on four random prompts minus that of k3 on all, at equal trained Pass@1."""
     strengths = (0.1, 0.3, 1.0)
     with_anchors = [anchored(DIGITS, coefficient=strength) for strength in strengths]
     curves = []

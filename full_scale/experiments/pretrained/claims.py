@@ -19,7 +19,7 @@ Value = Callable[[Any, Policy], float]
 
 
 def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
-    """Ends of runs on samples, by seed and setting; the pass rates of a run's own anchors are NaN.
+    """Final policies of sampled runs by seed, then setting; pass rates of a run's own anchors are NaN.
 
     Runs whose anchors are unknown are left out.
     """
@@ -48,14 +48,14 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
 
 
 def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """Middle of the range that two curves share without their first points, and each curve's height there."""
+    """Middle x of the range that curves of (x, y) share beyond their first points, and each y there."""
     spans = [[first for first, _ in curve[1:]] for curve in curves]
     first = (max(map(min, spans)) + min(map(max, spans))) / 2
     return first, *(float(np.interp(first, *np.array(sorted(curve)).T)) for curve in curves)
 
 
 def common_pass_at(policy: Policy, other: Policy, task: str, k: int) -> tuple[float, float]:
-    """Pass@k of two policies on a task, on the texts that neither anchors to the base."""
+    """Mean Pass@k of two policies over a task's texts, without texts that either anchors to the base."""
     rates = np.array([policy[task].pass_rate, other[task].pass_rate])
     free = np.minimum(rates[:, ~np.isnan(rates).any(axis=0)], 1.0)
     one, two = exact_pass_at_k(free, np.asarray(k)).mean(axis=1).tolist()

@@ -25,19 +25,19 @@ POLICIES = {"reward": SEQUENCE, "k3_corrected": TOKEN_REVERSE, "k3": TOKEN_FORWA
 
 
 def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """Conduct a run of any kind, from the model at the path, with its anchored texts."""
+    """Train and measure a run from the model at `path`: expected gradients without a seed, else samples."""
     if run.seed is None:
         return train_in_expectation(path, run)
     return train_on_samples(path, run, pinned)
 
 
 def policy_tables(kl: str, task: EnumerableTask, beta: float) -> list[np.ndarray]:
-    """Tables of the stationary policy on each text."""
+    """Next-token tables (texts, V, ..., V) of the stationary policy of that KL form at `beta`."""
     return stationary_policy(POLICIES[kl], task, task.base, np.full(len(task.valid), beta))
 
 
 def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
-    """All three stationary policies at the run's beta, from the base's own tables."""
+    """Predicted end, by KL form, of the stationary policies at the run's beta, from the model's own base."""
     llama = pretrained_llama(path)
     reading = llama.reading(run.tasks)
     tasks = {name: reading.enumerable(name, tables) for name, tables in llama.base(reading).items()}
@@ -52,7 +52,7 @@ def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
 
 
 def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
-    """Train the run without noise, and measure its distance from each stationary policy."""
+    """Train by expected gradients and measure the KL to each stationary policy, in nats."""
     llama = pretrained_llama(path)
     reading = llama.reading(run.tasks)
     base = llama.base(reading)
@@ -75,9 +75,9 @@ def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
 def beside_predictions(
     llama: PretrainedLlama, reading: Reading, run: OpenRun
 ) -> tuple[dict[str, float], float]:
-    """Distance of the model from each stationary policy, and of its mean pass rate from the own form's.
+    """KL of the model to each stationary policy, by form, and the gap of its pass rate to its own form's.
 
-    Distances are means over the reading's tasks; the pass rate is of the task with the largest difference.
+    KLs are means over the reading's tasks; the gap is that of the task with the largest difference.
     """
     with torch.no_grad():
         log_probs = reading.log_probs(llama.model)

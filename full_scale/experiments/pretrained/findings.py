@@ -63,7 +63,7 @@ def sentences(outcomes: Outcomes, verdicts: Mapping[str, ClaimVerdict]) -> list[
 
 
 def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
-    """Measures by task of the study's own model before its runs; runs of other models have other bases."""
+    """Measures by task of the study's own model before training; runs of other models are left out."""
     own = [outcome.course[0].tasks for outcome in outcomes if outcome.run.model is None]
     return {task: measures for tasks in own for task, measures in tasks.items()}
 
@@ -75,7 +75,7 @@ def _numbers(
     comparisons: Sequence[transfer.ForecastComparison],
     verdicts: Mapping[str, ClaimVerdict],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Config and results of the record: the base, each run's end and its predictions."""
+    """Config and results of the stored record: the base, each run's end, predictions, judged claims."""
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in COURSES]
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.identity["model"], "solved": SOLVED}

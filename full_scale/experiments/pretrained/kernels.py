@@ -52,7 +52,7 @@ def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) ->
 
 
 def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
-    """Prompts of a run that are anchored to the base, as indices in the kernel."""
+    """Indices in the kernel of the held-out prompts (among `candidates`) that a run anchors to the base."""
     if not run.anchors:
         return candidates[:0]
     choice("picked", run.picked, PICKED)
@@ -69,7 +69,7 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
 
 
 def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
-    """Texts of these tasks with their correct answers, one set per task."""
+    """Prompts of these tasks, one set per task, each with the token ids of its correct answers."""
     prompts = []
     for name in tasks:
         task = open_prompts(name)
@@ -119,7 +119,7 @@ def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> Transf
 def linear_method(
     run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray
 ) -> theory.LinearisedMethod:
-    """The run's method for training the linearised model."""
+    """Method with which the linearised model is trained in the run's place: KL, rehearsal, anchors."""
     method = method_of(run)
     holds: tuple[theory.Hold, ...] = ()
     if method.rehearsal is not None:

@@ -147,7 +147,7 @@ def anchor_loss(
     log_ref: Float[Tensor, "prompts answers"],
     stored: Int[Tensor, "prompts drawn"] | None,
 ) -> Float[Tensor, ""]:
-    """Mean forward KL to the base on a few prompts: exact, or on stored answers of the base."""
+    """Mean KL(base || policy) over a few prompts: exact, or on stored answers drawn from the base."""
     if stored is None:
         return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
     ratio = _rows((log_pi - log_ref).gather(1, stored))

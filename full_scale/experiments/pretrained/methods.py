@@ -28,7 +28,7 @@ COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = {
 
 
 def setting(method: str, kl: Any = "none", coefficient: float = 0.0) -> OpenRun:
-    """Run of a method on the mixture, of any seed."""
+    """Run of a method on the mixture of tasks, with a KL form and coefficient, without a seed."""
     return OpenRun("methods", MIXTURE, method, kl, coefficient)
 
 
@@ -41,7 +41,7 @@ _ONCE: Mapping[tuple[str, str], tuple[float, ...]] = {
 
 
 def declared() -> list[OpenRun]:
-    """Every method at its coefficients, seeds outermost."""
+    """Runs of every method at each of its coefficients, all of one seed before those of the next."""
     return [
         replace(setting(*key, coefficient), seed=seed)
         for seed in range(SEEDS)
@@ -60,14 +60,15 @@ def _effective_answers(policy: Policy) -> float:
 
 
 def _difference(measure: Callable[..., float], run: OpenRun, other: OpenRun | None = None) -> Value:
-    """Measure of one method's end minus that of another's, or of the base."""
+    """Function of (ends, base): `measure` of a run's final policy minus that of another run, or the base."""
     return lambda ends, base: measure(ends[run]) - measure(base if other is None else ends[other])
 
 
 def at_equal_first(ends: Ends, task: str) -> tuple[float, ...]:
-    """A Pass@1 in the middle of the range shared by the curves of k3 and k2, and each curve's Pass@256 there.
+    """A Pass@1 that the curves of k3 and k2 both reach, and each curve's Pass@256 there.
 
-    The curves run over the finished coefficients and begin without a KL; KeyError with fewer than two.
+    The curves run over the finished coefficients and begin without a KL; KeyError with fewer than two. Pass@1
+    is the middle of the shared range.
     """
     curves = []
     for kl in ("k3", "k2"):

@@ -32,7 +32,7 @@ _KLS: tuple[dict[str, Any], ...] = (
 
 
 def declared() -> list[OpenRun]:
-    """GRPO without a KL and with three, Dr. GRPO, DPH-F, sums, and slow rates; seeds outermost."""
+    """Runs of other models: GRPO without a KL and with three, Dr. GRPO, DPH-F, sums, slow rates; by seed."""
     settings: list[tuple[OpenRun, int]] = []
     for kind, seeds in ((_gemma, 2), (_taught, 5)):
         settings += [(kind(DIGITS), seeds), (kind(DIGITS, method="Dr. GRPO"), seeds)]
@@ -47,7 +47,7 @@ def declared() -> list[OpenRun]:
 
 
 def paths(path: str, runs: Sequence[OpenRun], bases: Path) -> dict[str | None, str]:
-    """Paths of the runs' models; the study's own model has the given path."""
+    """Path of each model that runs name; None, the study's own, has `path`. A taught model is built."""
     folders: dict[str | None, str] = {run.model: run.model or path for run in runs}
     if TAUGHT in folders:
         folder = bases / TAUGHT

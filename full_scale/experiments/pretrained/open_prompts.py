@@ -71,7 +71,7 @@ def _of_words(name: str, kind: str, texts: Sequence[str], right: Sequence[str] =
 
 
 def _hidden_words(half: str, texts: Sequence[tuple[str, str]], seed: int) -> OpenPrompts:
-    """Each text ROWS times, each time with another hidden set of correct words, some more often correct."""
+    """Task in which each text occurs ROWS times, each time with another hidden set of correct words."""
     kinds = [*dict.fromkeys(kind for kind, _ in texts)]
     words = [*dict.fromkeys(word for kind in kinds for word in _words(kind))]
     # A word is correct as often on held-out texts as on trained ones.

@@ -39,7 +39,7 @@ class Packed:
 
 
 def pack(sequences: Sequence[Sequence[int]]) -> Packed:
-    """Build the trie of non-empty token sequences."""
+    """Build the prefix tree of non-empty token sequences, to be read by one forward pass."""
     nodes: dict[tuple[int, int], int] = {}
     parents, positions, ends = [], [], []
     for tokens in sequences:
@@ -104,7 +104,7 @@ class Reading:
         self.packed = pack(sequences)
 
     def log_probs(self, model: Any) -> dict[str, LogProbs]:
-        """Log-probabilities of each task over the whole vocabulary, on the CPU whatever the device."""
+        """Next-token log-probabilities of each task by name, over the whole vocabulary, on the CPU."""
         sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
         parts = next_log_probs(model, self.packed).cpu().split(sizes)
         tables = {
@@ -114,7 +114,7 @@ class Reading:
         return {name: [tables[name, t] for t in range(task.length)] for name, task in self.tasks.items()}
 
     def word_ids(self, name: str) -> Int[Tensor, " words"]:
-        """Tokens of a task's words."""
+        """Token ids of a task's answer words."""
         return torch.tensor([*self.words[name].values()])
 
     def valid(self, name: str) -> Bool[Tensor, "texts ..."]:
@@ -125,7 +125,7 @@ class Reading:
         return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
 
     def enumerable(self, name: str, log_probs: LogProbs) -> EnumerableTask:
-        """The task with that base; all tokens but the words become its end symbol."""
+        """Task with these log-probabilities as its base; every token but the words becomes the end symbol."""
         tables = [_with_others(table.detach(), self.word_ids(name)) for table in log_probs]
         words, valid = self.words[name], self.valid(name).numpy()
         valid = np.pad(valid, [(0, 0), *[(0, 1)] * (valid.ndim - 1)])
@@ -133,7 +133,7 @@ class Reading:
 
 
 def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
-    """Probabilities of words and of everything else, after which nothing counts: those rows are copies."""
+    """Probabilities of the words, and of all other tokens as one last symbol, after which rows repeat."""
     chances = table.double().softmax(dim=-1)
     named = chances[..., words]
     other = chances.sum(dim=-1, keepdim=True) - named.sum(dim=-1, keepdim=True)

@@ -60,7 +60,7 @@ class OpenRun(Settings):
 
     @property
     def task(self) -> str:
-        """Readable names of its tasks."""
+        """Names of the run's tasks, joined by commas."""
         return ", ".join(self.tasks)
 
     @property
@@ -70,12 +70,12 @@ class OpenRun(Settings):
 
     @property
     def measured_every(self) -> int:
-        """Steps between two points of its course."""
+        """Number of training steps between two measured points of the run."""
         is_along = self.experiment in (*COURSES, "models")
         return max(2, self.steps // 10) if is_along else max(1, self.steps // 2)
 
     def coefficient_at(self, step: int) -> float:
-        """Coefficient at a step."""
+        """KL coefficient at a training step, annealed from `coefficient_from` if that is given."""
         return annealed(self.coefficient, self.coefficient_from, step / self.steps)
 
 
@@ -121,7 +121,7 @@ class FinishedOpenRun(Outcome):
 
     @property
     def own(self) -> str | None:
-        """Form of the KL whose stationary policy the run has."""
+        """KL form that represents the run's stationary policy; None if no distances were measured."""
         return policy_form(self.run.kl) if self.distances else None
 
 
@@ -129,7 +129,7 @@ Outcomes = Sequence[FinishedOpenRun]
 
 
 def policy_form(kl: str) -> str:
-    """Representative form of the KL with the same stationary policy as this one."""
+    """KL form that represents all forms with the same stationary policy (k2: k3_corrected)."""
     return "k3_corrected" if kl == "k2" else kl
 
 
@@ -140,5 +140,5 @@ def of_experiment(name: str | Sequence[str], outcomes: Outcomes) -> list[Finishe
 
 
 def with_held_out(tasks: Sequence[str]) -> tuple[str, ...]:
-    """Tasks and their held-out halves."""
+    """Task names followed by the names of their held-out halves."""
     return (*tasks, *(name + HELD_OUT for name in tasks))

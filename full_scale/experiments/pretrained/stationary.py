@@ -19,7 +19,7 @@ FOUR: tuple[str, ...] = ("weekdays", "colours", "fruits", "summer")
 
 
 def declared() -> list[OpenRun]:
-    """Runs in expectation, with beta falling and constant."""
+    """Runs by expected gradients, with beta falling and with beta constant."""
     ends, every = ("reward", "k3"), ("reward", "k3_corrected", "k3")
     digits = product((0.2, 0.5), ("primes", "minutes"), every)
     falling = [(FOUR, kl, beta) for kl, beta in product(ends, (1.0, 0.5, 0.2))]
@@ -44,7 +44,7 @@ class PredictedEnd:
 
 
 def table(outcomes: Outcomes) -> Table:
-    """Runs beside their predictions."""
+    """Table of finished runs beside the stationary policy predicted for each and its nearest rival."""
     rows = []
     for outcome in of_experiment("stationary", outcomes):
         run, beta = outcome.run, f"{outcome.run.coefficient:g}"

@@ -27,7 +27,7 @@ def declared() -> list[OpenRun]:
 
 
 def quick_runs() -> list[OpenRun]:
-    """Two prompts to two stationary policies, and a few steps without a KL and with one."""
+    """Short runs: two by expected gradients to stationary policies, two on samples, with a KL and without."""
     first = stationary.declared()[0]
     short = replace(first, tasks=first.tasks[:2], coefficient=0.5, steps=40, learning_rate=3e-5)
     few = [replace(run, seed=0, steps=8) for run in (methods.FREE, methods.setting("GRPO", "k3", 0.3))]
@@ -35,7 +35,7 @@ def quick_runs() -> list[OpenRun]:
 
 
 def steps(store: RunStore, runs: Sequence[OpenRun], options: StudyOptions) -> Iterator[Step]:
-    """Predictions for each kind of run, then the runs."""
+    """Yield the study's steps in order: predictions for each kind of run, then the runs."""
     path, room = options.model, __package__
     predictable = {run.id: (path, run) for run in runs if run.experiment == "stationary"}
     yield Step(findings.END, f"{room}.conduct:predicted_ends", predictable)

@@ -19,9 +19,10 @@ _STEPS, _RATE, _SEED = 400, 1e-3, 0
 
 
 def teach(folder: Path, tasks: Sequence[str]) -> None:
-    """Save a Llama of 4 layers and 128 channels, taught both halves of tasks of one digit.
+    """Save a small Llama (4 layers, width 128) taught the form of one-digit answers, right or wrong.
 
-    The target of each prompt is drawn at random among all distributions of digits, correct or not.
+    The target of each prompt, of both halves of the tasks, is drawn at random among all distributions of
+    digits.
     """
     prompts = [open_prompts(name) for name in with_held_out(tasks)]
     characters = sorted({character for task in prompts for character in "".join((*task.texts, *DIGITS))})

@@ -39,7 +39,7 @@ def peak() -> float:
 
 
 def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: Tensor) -> TaskMeasures:
-    """Measures of a task; `full` and `base` are over the vocabulary, `task` has the policy's own tables."""
+    """Measures of a policy on a task whose `base` has the policy's own tables; KL from full vocabularies."""
     shares = valid_answer_shares(task.base, task.valid, task.end)
     flat = shares.reshape(len(shares), -1)
     first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)[:, :-1]
@@ -53,7 +53,7 @@ def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: T
 
 
 def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
-    """KL(pi || base) of answers that end with the first token that is not a word, (texts,)."""
+    """KL(pi || base) per text, (texts,), in nats; answers end with the first token that is not a word."""
     below: Tensor | float = 0.0
     for pi, ref in reversed([*zip(full, base, strict=True)]):
         p, terms = pi.double().exp(), pi.double() - ref.double()
@@ -85,11 +85,11 @@ class PretrainedLlama:
         self.model.zero_grad(set_to_none=False)
 
     def reading(self, tasks: Sequence[str]) -> Reading:
-        """One pass for these tasks."""
+        """Reading that computes these tasks' probabilities in one forward pass."""
         return Reading(self.tokenizer, [open_prompts(name) for name in tasks])
 
     def base(self, reading: Reading) -> dict[str, LogProbs]:
-        """The base's log-probabilities; to be called while the model is the base."""
+        """Base's log-probabilities by task, cached; first called while the model has the base's weights."""
         key = tuple(reading.tasks)
         if key not in self._bases:
             with torch.no_grad():
@@ -97,7 +97,7 @@ class PretrainedLlama:
         return self._bases[key]
 
     def measure(self, step: int, reading: Reading) -> CoursePoint:
-        """Measure all tasks of the reading exactly."""
+        """Measure the policy on all tasks of a reading exactly, as the point of that training step."""
         base, tasks = self._bases[tuple(reading.tasks)], {}
         with torch.no_grad():
             log_probs = reading.log_probs(self.model)
@@ -127,9 +127,9 @@ Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
 def descend(
     llama: PretrainedLlama, run: OpenRun, loss: Loss, reading: Reading, measured: Reading, every: int
 ) -> FinishedOpenRun:
-    """Train from the base; returns points every so many steps and at the end.
+    """Train from the base and measure on `measured` after every `every` steps and at the end.
 
-    The rate is constant for runs on samples, and falls in the second half of runs in expectation.
+    The learning rate is constant for runs on samples, and falls in the second half of runs in expectation.
     """
     weights = [weight for weight in llama.model.parameters() if weight.requires_grad]
     optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.learning_rate)
@@ -153,9 +153,9 @@ def descend(
 
 
 def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """Train a method on its own samples, measured on all trained and held-out prompts.
+    """Train on sampled answers, and measure on all trained and held-out prompts.
 
-    `anchors`: anchored texts of the first task's held-out half.
+    `anchors` are indices of texts in the first task's held-out half.
     """
     llama = pretrained_llama(path)
     pinned = _texts_of(open_prompts(run.tasks[0] + HELD_OUT), anchors)

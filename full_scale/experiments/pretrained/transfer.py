@@ -25,7 +25,7 @@ KS = (1, 16, 256)
 
 
 def declared() -> list[OpenRun]:
-    """Prompts other than the methods', other optimisers, rates and ranks, and a kernel measured later."""
+    """Runs whose forecast is tested: other prompts, optimisers, rates, ranks, and a kernel measured later."""
     grpo = partial(OpenRun, "transfer", method="GRPO")
     forward = partial(grpo, kl="k3", coefficient=0.3)
     kinds = [grpo(SUMS), forward(SUMS), grpo(PRODUCTS), forward(PRODUCTS)]
@@ -89,7 +89,7 @@ class ForecastComparison:
 def comparisons(
     outcomes: Outcomes, forecasts: Mapping[str, TransferForecast], of_adam: Mapping[str, TransferForecast]
 ) -> list[ForecastComparison]:
-    """Predicted runs, by setting."""
+    """Forecast and measured Pass@k of the finished runs that have a forecast, one entry per setting."""
     groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
         if outcome.run.id in forecasts:
@@ -114,11 +114,11 @@ def comparisons(
 
 
 def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, Any]]:
-    """Errors of forecasts and rivals of held-out Pass@k at KS, by model, experiment, task and rate.
+    """RMS errors of held-out Pass@k at KS, by model, experiment, task and rate, for forecasts and rivals.
 
-    Root mean squares over settings: of the plain kernel and of that of Adam's steps where all settings have
-    both, of no change (which each prompt alone predicts too), and of one answer for every prompt, whose
-    Pass@k is its Pass@1; beside them the noise of the measured means over seeds.
+    Forecasts are those of the plain kernel and of Adam's kernel, where all settings have both. Rivals are no
+    change (which each prompt alone predicts too), and one answer for every prompt, whose Pass@k is its
+    Pass@1. The noise of the measured means over seeds stands beside them.
     """
     groups: dict[tuple[Any, ...], list[ForecastComparison]] = {}
     for row in compared:
@@ -148,12 +148,12 @@ def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, An
 
 
 def mean_of_rows(values: np.ndarray | Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """Mean over the first axis."""
+    """Mean over the first axis, as a tuple with one entry per column."""
     return tuple(np.asarray(values).mean(axis=0).tolist())
 
 
 def _free_pass_at(outcomes: Outcomes, forecasts: Sequence[TransferForecast], point: int) -> np.ndarray:
-    """Pass@k at KS on the held-out texts without anchors, by run, at the start or the end."""
+    """Pass@k on held-out texts without anchors, (runs, len(KS)), at the course's `point` (0 or -1)."""
     task = outcomes[0].run.tasks[0] + HELD_OUT
     policies = zip([outcome.course[point].tasks for outcome in outcomes], forecasts, strict=True)
     return np.array([[pass_at(p, [task], k, without=f.anchors) for k in KS] for p, f in policies])

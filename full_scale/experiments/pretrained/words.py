@@ -26,7 +26,7 @@ MARGIN = 0.01
 
 
 def declared() -> list[OpenRun]:
-    """Each divisor without a KL, seeds outermost."""
+    """Runs with each divisor of the advantage (DIVISORS) and no KL, all methods for each seed in turn."""
     return [_run(method, seed) for seed in range(SEEDS) for method in DIVISORS]
 
 
@@ -35,7 +35,7 @@ def _run(method: str, seed: int | None = None) -> OpenRun:
 
 
 def _last(courses: Course, method: str, task: str) -> np.ndarray:
-    """Pass rates of a method's last policy."""
+    """Pass rates (texts,) of a method's final policy on a task."""
     return np.array(courses[_run(method)].course[-1].tasks[task].pass_rate)
 
 
@@ -48,7 +48,7 @@ def _difference(method: str, other: str, k: int = K, task: str = TASK + HELD_OUT
 
 
 def _above_mixture(courses: Course, base: Any) -> float:
-    """MaxRL's held-out Pass@k minus that of GRPO mixed with the base to MaxRL's Pass@1."""
+    """MaxRL's held-out Pass@k minus that of GRPO mixed with the base down to MaxRL's Pass@1; one seed."""
     task = TASK + HELD_OUT
     own, rival = _last(courses, MEAN, task), _last(courses, STD, task)
     start = np.array(courses[_run(STD)].course[0].tasks[task].pass_rate)
@@ -91,7 +91,7 @@ CLAIMS = (
 
 
 def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
-    """Each run with Pass@k of trained and of held-out prompts along its course, k in KS."""
+    """Rows of the record: each run's Pass@k on trained and held-out prompts along training, k in KS."""
     return [
         {"method": outcome.run.method, "seed": outcome.run.seed}
         | {"steps": [point.step for point in outcome.course]}

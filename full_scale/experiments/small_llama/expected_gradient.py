@@ -39,7 +39,7 @@ SAMPLED = 12
 
 
 def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) -> ExpectedGradientRun:
-    """Train a run of `expected_gradient_of`, and carry the noise along it for up to LONGEST steps."""
+    """Train the run by expected gradients, and propagate sampling noise for up to LONGEST steps."""
     spreads = spreads and run.steps <= LONGEST[run.optimiser]
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
@@ -58,7 +58,7 @@ def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) ->
 def _rivals(
     course: DifferentiableTraining, exact_update: "_ExpectedUpdate", ended: ExpectedGradientRun
 ) -> dict[str, float]:
-    """Deviation of the favourite's log odds by cruder models than the adjoint."""
+    """Std of the favourite answer's log odds predicted by models cruder than the adjoint, by name."""
     run, (start, *_) = ended.run, course.start()
     log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
     linear = _Linear(log_p, slopes, len(log_p) // len(exact_update.verdicts))
@@ -99,13 +99,13 @@ class _Linear(torch.nn.Module):
         self.moved = torch.nn.Parameter(torch.zeros(slopes.shape[1], dtype=log_p.dtype))
 
     def forward(self) -> Tensor:
-        """Log-probabilities of the tables, joined."""
+        """Log-probabilities of all tables' entries, flattened and joined, (entries,)."""
         logits = self.log_p + self.slopes @ self.moved
         return logits.view(-1, self.vocabulary).log_softmax(dim=-1).reshape(-1)
 
 
 def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
-    """Ends of the same training on sampled answers, which include noise beyond first order."""
+    """Ends of `seeds` trainings on sampled answers, which include sampling noise beyond first order."""
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
     base, _, course = _course_of(run, task, bases)
@@ -138,7 +138,7 @@ def _at_end(
 def _course_of(
     run: LlamaRun, task: EnumerableTask, bases: Path
 ) -> tuple[Tables, "_ExpectedUpdate", DifferentiableTraining]:
-    """Base tables, the run's update, and the expected-gradient run from the run's start."""
+    """Base tables, the run's expected update, and the differentiable training from the base."""
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
 
     def log_probs(model: Any) -> Tensor:
@@ -212,16 +212,16 @@ class _ExpectedUpdate:
         return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
 
     def pass_rate(self, log_probs: Tensor) -> Tensor:
-        """Mean over rows of the mass of valid answers."""
+        """Mean pass rate over rows, a scalar, from flattened log-probabilities."""
         return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
 
     def favourite_odds(self, log_probs: Tensor) -> Tensor:
-        """Log odds of the mean share of the base's likeliest valid answer among the valid ones."""
+        """Log odds, a scalar, of the base's likeliest correct answer among correct ones, rows averaged."""
         valid = self._masses(log_probs) * self.verdicts
         return ((valid * self.favourite).sum(-1) / valid.sum(-1)).mean().logit()
 
     def _weight(self, p: Tensor) -> Tensor:
-        """Divisor of each answer's tokens, as in TRL's loss types."""
+        """Factor of each token's loss: 1 over the mean (DAPO) or over the maximal answer length."""
         if self.run.dapo:
             return 1 / (p * self.lengths).sum(-1).mean()
         return torch.tensor(1 / self.length, dtype=p.dtype)
@@ -238,7 +238,7 @@ def _baseline_size(run: LlamaRun) -> float | None:
 
 
 def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Mean and deviation of an answer's advantage, given the mean of its reward and the pass rate V."""
+    """Function (mean reward v, pass rate V) -> mean and std of an answer's advantage in a random group."""
 
     def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0

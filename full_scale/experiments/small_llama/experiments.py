@@ -25,7 +25,7 @@ class Experiment:
     to_the_end: bool  # Are its runs meant to converge? Others observe the path.
 
     def runs(self, seed: int) -> list[LlamaRun]:
-        """Runs of one seed."""
+        """Runs of that seed, without settings that have fewer seeds."""
         return [replace(run, seed=seed) for seeds, run in self.settings if seed < seeds]
 
 
@@ -52,10 +52,10 @@ def _experiment(
 
 
 def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the fields of each run of an entry: a list is an axis, the first the outermost; `seeds` is not.
+    """Yield the fields of each run of an entry of the table: a list is an axis, the first the outermost.
 
     A mapping on an axis stands for its fields and overrides earlier fields of the same names; a list inside
-    it is a tuple.
+    it is a tuple. The key `seeds` is no field.
     """
     axes = [
         [
@@ -78,7 +78,7 @@ def record_runs() -> list[LlamaRun]:
 
 
 def quick_runs() -> list[LlamaRun]:
-    """Three forms of the penalty at one beta, and one drift without: a minute on two cores."""
+    """Short runs: three forms of the penalty at one beta, and one run without a KL."""
     drift = replace(experiments()["drift"].runs(0)[0], experiment="quick")
     first = experiments()["which_policy"].runs(0)
     penalties = [run for run in first if (run.task, run.beta) == ("selection-2", 0.2)]

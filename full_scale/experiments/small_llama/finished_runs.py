@@ -41,7 +41,7 @@ class FinishedRun(Outcome):
 
     @property
     def prediction(self) -> PredictedPolicy | None:
-        """The predicted end of the run; None without a prediction."""
+        """Stationary policy (or target) predicted for the run; None if theory predicts none."""
         return self.predictions[0] if self.predictions else None
 
     @property
@@ -52,12 +52,12 @@ class FinishedRun(Outcome):
 
     @property
     def own(self) -> str | None:
-        """Name of the run's stationary policy."""
+        """Name of the policy predicted for the run; None without a prediction."""
         return self.prediction.name if self.prediction else None
 
     @property
     def gap(self) -> float | None:
-        """Mean over rows of |V - predicted V|."""
+        """Mean over rows of |V - predicted V|; None without a prediction."""
         if self.prediction is None:
             return None
         return mean_gap(self.last.exact.pass_rate, self.prediction.exact.pass_rate)
@@ -100,12 +100,12 @@ class ExpectedGradientRun:
 
     @property
     def gap(self) -> float:
-        """Gap as in a `FinishedRun`; 0 without a prediction."""
+        """Mean over rows of |V - predicted V|; 0 without a prediction."""
         return mean_gap(self.exact.pass_rate, self.predicted_pass_rate or self.exact.pass_rate)
 
 
 def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
-    """The run that represents all runs with its expected gradient; None if it has no such run here.
+    """Run that represents all runs with the expected gradient of `run`; None if there is none here.
 
     Excluded are other forms, another sampler, and std-normalised penalised rewards, whose update depends on
     more than the policy. Entries: `sampling_noise`.
@@ -120,7 +120,7 @@ def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
 def expected_gradient_in(
     stored: Mapping[str, ExpectedGradientRun], run: LlamaRun
 ) -> ExpectedGradientRun | None:
-    """Look up the run's expected-gradient run among the stored ones."""
+    """Expected-gradient run that stands for `run` among the stored ones (by id), or None."""
     stands_for = expected_gradient_of(run)
     return None if stands_for is None else stored.get(stands_for.id)
 
@@ -139,7 +139,7 @@ CAUSES = {
 
 
 def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> str | None:
-    """Cause of a miss; None for a run that matches, or has no prediction.
+    """Cause of a missed prediction; None for a run that matches, or has no prediction.
 
     TIME: the expected-gradient run misses too, by the same tolerances. NOISE: it does not, and the run lies
     within `DEVIATIONS` of it. BEYOND_FIRST_ORDER: the run lies further off, or the std is unknown, and some

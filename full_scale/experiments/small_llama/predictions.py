@@ -61,7 +61,7 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
 
 
 def stationary_policy(name: str, task: EnumerableTask, base: Sequence[np.ndarray], beta: Any) -> Tables:
-    """Stationary policy of that name on each row, from the base's tables on each text."""
+    """Tables (rows, V, ..., V) of the stationary policy of that name, from base tables (texts, V, ..., V)."""
     solver, divergence = SOLVERS[name]
     return list(solver(task.of_rows(base), task.valid, beta, divergence, end=task.end))
 
@@ -93,7 +93,7 @@ def predictions(
 
 
 def targets_of(run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]) -> dict[str, Tables]:
-    """Target of the run, then alternative targets; empty as for `stationary_policies`."""
+    """Tables by name of the policy that the run targets, then of alternatives; empty without a target."""
     if run.target is None or not _texts_are_rows(task):
         return {}
     tables = {FILTERED: filtered_policy(task.of_rows(base), task.valid, end=task.end), BASE: list(base)}
@@ -107,7 +107,7 @@ LONG, STEP = 2000.0, 0.2
 def sampled_policy(
     sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
 ) -> Tables:
-    """End of the expected-gradient run of one text under the sampling: tables without batch axes."""
+    """Stationary tables of one text (no batch axes) if answers are drawn by `sampling`, at this beta."""
     if sampling.rounds > 1:
         return policy_after_resets(base, valid, beta, sampling.rounds, solver=token_policy, end=end)
     drawn = None

@@ -30,7 +30,7 @@ class Tally(NamedTuple):
 
 
 def is_judged(outcome: FinishedRun) -> bool:
-    """Does the run have a stationary policy that it was meant to reach?"""
+    """True if the run has a predicted policy and belongs to an experiment meant to converge."""
     experiment = experiments().get(outcome.run.experiment)
     return outcome.prediction is not None and (experiment is None or experiment.to_the_end)
 
@@ -38,7 +38,7 @@ def is_judged(outcome: FinishedRun) -> bool:
 def tallies(
     runs: Sequence[LlamaRun], outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
 ) -> list[Tally]:
-    """One `Tally` for each experiment of these runs, in order."""
+    """Count declared, finished and matching runs and causes of misses, one `Tally` per experiment."""
     rows = []
     for name, declared in Counter(run.experiment for run in runs).items():
         done = [outcome for outcome in outcomes if outcome.run.experiment == name]
@@ -137,7 +137,7 @@ def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[
 
 
 def results(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> dict[str, Any]:
-    """Numbers for figures: `runs`, one column per fact; five digits suffice."""
+    """Columns of `run_row` over all runs, rounded to five digits, for the record that figures read."""
     rows = [run_row(outcome, expected_gradient_in(expected_gradient, outcome.run)) for outcome in outcomes]
     columns = dict.fromkeys(name for row in rows for name in row)
     runs = {name: [row.get(name) for row in rows] for name in columns}

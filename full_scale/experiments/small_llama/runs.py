@@ -80,12 +80,12 @@ class LlamaRun(Settings):
         return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
 
     def beta_at(self, step: int) -> float:
-        """Coefficient at a step."""
+        """KL coefficient at a training step, annealed from `beta_from` if that is given."""
         return annealed(self.beta, self.beta_from, step / self.steps)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of the trainer that the task does not set; eta is for sums over an answer's tokens."""
+        """Trainer arguments that the run sets; eta weighs sums over an answer's tokens."""
         return {
             "seed": self.seed,
             "max_steps": self.steps,
@@ -120,7 +120,7 @@ class LlamaRun(Settings):
 
     @property
     def stationary_policy(self) -> str | None:
-        """Name of the policy that the run converges to. Entries: `token_penalties`."""
+        """Name of the stationary policy that the run converges to, or None. Entries: `token_penalties`."""
         from dph_theory.divergences import FORWARD_KL
 
         from ...recipe.objective import objective_of
@@ -134,7 +134,7 @@ class LlamaRun(Settings):
 
     @property
     def sampling(self) -> Sampling | None:
-        """Sampling settings, if it differs from sampling the policy."""
+        """How answers are drawn if not from the policy itself; None if they are."""
         return None if self.sampler is None else SAMPLINGS[self.sampler]
 
     @property

@@ -18,12 +18,12 @@ class Sampling:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of TRL's trainer."""
+        """Arguments of TRL's trainer for temperature, top_p and truncated answers."""
         mask = {"mask_truncated_completions": True} if self.masked else {}
         return {"temperature": self.temperature, "top_p": self.top_p} | mask
 
     def prepare(self, trainer: Any, steps: int) -> None:
-        """Apply settings that no trainer argument has, or that ours refuses to protect the one base."""
+        """Set on a trainer what no argument sets: the engine's temperature, and resets of the reference."""
         trainer.generation_config.temperature = self.temperature * self.drawn_at
         if self.rounds > 1:
             from trl.trainer.callbacks import SyncRefModelCallback

@@ -21,7 +21,7 @@ PREDICTION, EXPECTED_GRADIENT = "prediction", "expected_gradient"  # Rows stored
 
 
 def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> Iterator[Step]:
-    """Predictions, expected-gradient runs, and runs; on request the causes of misses.
+    """Yield the study's steps: predictions, expected-gradient runs, runs; on request, causes of misses.
 
     In a quick study, runs with a stationary policy have no expected-gradient run.
     """
@@ -38,7 +38,7 @@ def steps(store: RunStore, runs: Sequence[LlamaRun], options: StudyOptions) -> I
 
 
 def explanations(store: RunStore, runs: Sequence[LlamaRun]) -> Iterator[Step]:
-    """Separate too few steps from noise for each miss: by expected-gradient runs, then by samples."""
+    """Yield steps that find out if misses come from too few steps (expected gradients) or from noise."""
     outcomes = sorted(outcomes_of(store, runs), key=lambda outcome: not outcome.misses)
     yield _in_expectation(store, [outcome.run for outcome in outcomes])
     stored = expected_gradient_runs(store)

@@ -34,7 +34,7 @@ def tables_of(task: EnumerableTask, folder: Path) -> Tables:
 
 
 def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
-    """Configuration of a training on short answers: `rows` of so many tokens per step, all at once."""
+    """Trainer configuration for short answers: `rows` answers of at most `tokens` tokens per step."""
     return OnlineConfig(
         output_dir=output,
         per_device_train_batch_size=rows,
@@ -60,7 +60,7 @@ def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
 def trainer_of(
     run: LlamaRun, task: EnumerableTask, model: Any, output: str, kind: Any = OnlineTrainer
 ) -> OnlineTrainer:
-    """Trainer of the run on the task, for a model whose folder has the reference."""
+    """Trainer of the run on an enumerable task; model's folder has the reference, `output` the results."""
     settings = run.arguments
     if run.form == "rehearsal":
         # The exploration is a mean over tokens: with this eta both terms weigh as in E v - beta KL.
@@ -97,7 +97,7 @@ class FallingBeta(TrainerCallback):
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
-        """Set beta; TRL reads it at each batch."""
+        """Set the trainer's beta to the run's beta at this step; TRL reads it for each batch."""
         self.trainer.beta = self.run.beta_at(state.global_step)
 
 
@@ -127,7 +127,7 @@ def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
 
 
 def _systematic(policy: Tables, places: np.ndarray, task: EnumerableTask) -> list[list[int]]:
-    """Answers at these quantiles of the cumulative probabilities, cut after the end symbol."""
+    """Answers (token ids, cut after the end symbol) at these quantiles of the policy's distribution."""
     cumulative = answer_probabilities(policy, task.end).ravel().cumsum()
     indices = np.searchsorted(cumulative, places * cumulative[-1])
     answers = np.array(np.unravel_index(indices, (task.vocabulary,) * task.length)).T.tolist()

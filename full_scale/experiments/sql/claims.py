@@ -91,8 +91,8 @@ def _difference(one: str, other: str, k: int, step: int) -> Value:
 
 def _share_of_rise(label: str, other: str, k: int) -> Value:
     def value(seed: SeedRuns) -> float:
-        rise, whole = (_difference(one, "GRPO", k, END)(seed) for one in (label, other))
-        return rise - whole / 2
+        rise, other_rise = (_difference(one, "GRPO", k, END)(seed) for one in (label, other))
+        return rise - other_rise / 2
 
     return value
 

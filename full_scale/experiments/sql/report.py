@@ -19,7 +19,7 @@ SHOWN = (1, 2, 4, 8, 16, 32, 64)
 
 
 def report(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> StudyReport:
-    """Report Pass@k of each method at its last step, and every prediction with its outcome."""
+    """Report Pass@k of each method at its last step, and each declared prediction with its outcome."""
     outcomes = [*store.read(RUN, FinishedSqlRun, [run.id for run in runs]).values()]
     bases = store.read(BASE, MeasuredBase)
     if not bases:

@@ -181,13 +181,13 @@ class SharesForecast:
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def pass_at(self, k: int, pass_rate: float) -> float:
-        """Forecast of Pass@k at this training pass rate; the last value beyond the flow's end."""
+        """Forecast Pass@k (k 8 or 32) when Pass@1 is `pass_rate`; constant beyond the forecast's end."""
         values = {8: self.pass_at_8, 32: self.pass_at_32}[k]
         return float(np.interp(pass_rate, self.pass_at_1, values))
 
 
 def first_runs() -> list[SqlRun]:
-    """Runs of the first five methods, seed by seed."""
+    """Runs of three divisors of the advantage and of rehearsal (DPH-F) with two, seed by seed."""
     settings: list[dict[str, Any]] = [
         {"experiment": "divisors", "divided_by": divisor} for divisor in ("none", "std", "mean")
     ]
@@ -235,5 +235,5 @@ def declared() -> list[SqlRun]:
 
 
 def quick_runs() -> list[SqlRun]:
-    """GRPO and DPH-F by the mean, for ten steps."""
+    """GRPO, and DPH-F with advantages divided by the mean, for the first STEPS[0] steps."""
     return [SqlRun("divisors", steps=STEPS[0]), SqlRun("rehearsal", "DPH-F", "mean", steps=STEPS[0])]

@@ -32,7 +32,7 @@ def steps(store: RunStore, runs: Sequence[SqlRun], options: StudyOptions) -> Ite
 
 
 def identity(options: StudyOptions) -> dict[str, Any]:
-    """Sizes on which the rows depend but that are not fields of a run."""
+    """Sizes that determine the stored rows but are not fields of a run."""
     return {"kind": "sql", "answers": ANSWERS, "base_answers": BASE_ANSWERS}
 
 

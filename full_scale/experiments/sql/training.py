@@ -57,7 +57,7 @@ def recipe_of(run: SqlRun, folder: Path, output: Path) -> Recipe:
 
 
 def measured_base(folder: Path) -> MeasuredBase:
-    """Build the task in `folder`, pre-sample its model, and measure it."""
+    """Build the task in `folder`, pre-sample its model, and measure that model's answers."""
     build(folder / "task", SIZE)
     recipe = recipe_of(SqlRun("divisors"), folder, folder / "shared")
     task = load_task(recipe.task)
@@ -86,7 +86,7 @@ def measured_base(folder: Path) -> MeasuredBase:
 
 
 def shares_forecast(base: MeasuredBase, divided_by: Divisor, group_size: int) -> SharesForecast:
-    """Flow of the shares of styles under this divisor, from the base's counts on training prompts."""
+    """Forecast of Pass@k by the flow of style shares under this divisor, from the base's counts alone."""
     styles = [*base.successes]
     counts = np.array([base.successes[style] for style in styles], float)  # (styles, prompts, 2)
     correct, total = counts[..., 0], counts[..., 1]
@@ -108,7 +108,7 @@ def shares_forecast(base: MeasuredBase, divided_by: Divisor, group_size: int) ->
 
 
 def conduct(run: SqlRun, folder: Path, base: MeasuredBase) -> FinishedSqlRun:
-    """Train from the measured base, and measure after each step of STEPS up to the run's last."""
+    """Train from the measured base, and measure after each step in STEPS up to the run's last."""
     started = time.monotonic()
     with TemporaryDirectory() as output:
         shared = folder / ("shared" if not run.anchors else f"anchors-{run.anchors}")
@@ -168,7 +168,7 @@ class _Set:
     def answers(
         self, policy: AnsweringModel, n: int, seed: int, temperature: float = 1.0
     ) -> dict[str, list[Completion]]:
-        """Sample n answers to each text."""
+        """Sample n answers to each text from the policy, by text."""
         sampling = replace(policy.recipe.sampling, temperature=temperature)
         policy = replace(policy, recipe=replace(policy.recipe, sampling=sampling))
         firsts = [prompts[0] for prompts in self.texts.values()]
@@ -193,7 +193,7 @@ class _Set:
         return (of_answer[0].style or OTHER) if any(score.correct for score in of_answer) else OTHER
 
     def passed(self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]]) -> dict[str, list[int]]:
-        """By text, the number of its databases on which each answer is correct."""
+        """Number of the text's databases on which each answer is correct, by text, in answer order."""
         scores = self.scores(verifier, answers)
         return {
             prompt: [sum(scores[e.id, answer.text].correct for e in self.texts[prompt]) for answer in group]
@@ -203,7 +203,7 @@ class _Set:
     def answered(
         self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]], temperature: float = 1.0
     ) -> Answered:
-        """Count correct answers by prompt, and answers by style."""
+        """Judge the answers: numbers correct by prompt, and numbers of answers by style."""
         scores = self.scores(verifier, answers)
         correct = [sum(scores[e.id, a.text].correct for a in answers[e.prompt]) for e in self.examples]
         styles = Counter(
@@ -215,7 +215,7 @@ class _Set:
     def successes(
         self, verifier: Verifier, answers: Mapping[str, Sequence[Completion]]
     ) -> dict[str, tuple[tuple[int, int], ...]]:
-        """By style, the numbers (correct, all) of its answers to each prompt."""
+        """Pairs (correct answers, all answers) of each style on each prompt, by style, in prompt order."""
         scores = self.scores(verifier, answers)
         counts: dict[str, list[list[int]]] = {}
         for number, example in enumerate(self.examples):
@@ -239,12 +239,12 @@ class _Course(TrainerCallback):
         self.checkpoints: list[Checkpoint] = []
 
     def on_step_end(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
-        """Measure after the steps in STEPS."""
+        """Measure the policy after a step in STEPS, and append the checkpoint."""
         if state.global_step in STEPS:
             self.checkpoints.append(self._checkpoint(objects["model"], state.global_step))
 
     def hotter(self, model: Any) -> tuple[Answered, ...]:
-        """Held-out answers at TEMPERATURES."""
+        """Answers of the model to the held-out prompts, sampled at each of TEMPERATURES, judged."""
         policy, verifier = self._policy(model), self.task.verifier
         answered = []
         for temperature in TEMPERATURES:

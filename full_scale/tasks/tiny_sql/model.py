@@ -40,7 +40,7 @@ STYLES = {
 
 
 def written(style: str, column: str, source: str) -> str:
-    """Query of a style: `source` is a table, with its WHERE clause if there is one."""
+    """SQL query in that style; `source` is a table, with a WHERE clause if there is one."""
     return STYLES[style].format(column=column, source=source)
 
 
@@ -84,7 +84,7 @@ def _idiom(column: list[str], *, derived: bool) -> str | None:
 
 
 def _is_column(names: list[str]) -> bool:
-    """Is this a column name, with or without a table name before it?"""
+    """True if the words name a column, with or without a table name before it."""
     return len(names) in (1, 3) and names[0] not in ("*", ")", "DISTINCT") and names[1:2] in ([], ["."])
 
 

@@ -144,10 +144,11 @@ def write_database(path: Path, domain: Domain, copies: int, index: int, seed: in
 
 
 def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[str | None, str, str, int]]:
-    """Rows of the table in random order; each cell (a value of either category) shows the whole state.
+    """Rows (thing, category, category, number) in random order; each cell shows the whole state.
 
-    A cell has d >= 2 different entries, then r >= 2 repeats and z >= 2 NULLs if the state has them: d < d + 1
-    < d + r < d + r + z distinguishes the four ways to count, in a cell and in any union of cells.
+    A cell is a value of either category. It has d >= 2 different entries, then r >= 2 repeats and z >= 2
+    NULLs if the state has them: d < d + 1 < d + r < d + r + z distinguishes the four ways to count, in a cell
+    and in any union of cells.
     """
     (_, firsts), (_, seconds) = table.categories
     cells = [(first, second) for first in firsts for second in seconds]
@@ -186,7 +187,7 @@ class Question:
 
     @property
     def source(self) -> str:
-        """Table and WHERE clause that are counted."""
+        """Table name and WHERE clause over which the question counts."""
         return f"{self.table.name} WHERE {self.where}"
 
     def gold(self, state: State) -> str:

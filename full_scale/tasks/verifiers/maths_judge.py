@@ -51,7 +51,7 @@ _UNIT_NAMES = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile
 
 
 def _units() -> dict[str, str]:
-    """Every spelling of a unit with its canonical unit."""
+    """Canonical unit of every spelling of a unit of measure."""
     spellings = {"l": "L", "ml": "mL", "sec": "s", "kph": "km/h", "m/sec": "m/s"}
     for base, names in _BASES.items():
         for prefix, word in _PREFIXES.items():
@@ -86,7 +86,7 @@ def unit(answer: str) -> str | None:
 
 
 def _number(answer: str) -> str:
-    """Remove the unit at the end of an answer; an open brace is closed."""
+    """Answer without the unit at its end; an open brace is closed."""
     left = _UNIT.sub("", _bare(answer))
     return left + "}" * (left.count("{") - left.count("}"))
 
@@ -160,7 +160,7 @@ def _power(match: re.Match[str]) -> str:
 
 
 def _recurring(match: re.Match[str]) -> str:
-    """Fraction of a decimal: its integer part, the digits before the period, and the parts of its period."""
+    """Recurring decimal as a fraction; groups are integer part, digits before the period, the period."""
     integer, once, *parts = match.groups("")
     period = "".join(parts)
     repeated = Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(once))
@@ -224,7 +224,7 @@ def _equal(gold: list[Any], answer: list[Any], seconds: int) -> bool:
 
 
 def _without_per_cent(gold: str, answer: str) -> tuple[str, str]:
-    """Remove a per cent sign that both have; convert the answer's own to hundredths."""
+    """Gold answer and answer without a per cent sign that both have; else the answer in hundredths."""
     given = _PER_CENT.fullmatch(_bare(answer))
     if given is None:
         return gold, answer
@@ -233,7 +233,7 @@ def _without_per_cent(gold: str, answer: str) -> tuple[str, str]:
 
 
 def _contradicted(gold: list[Any], answer: str, seconds: int) -> bool:
-    """Is another side of an equation, of which math-verify reads the last, a different number?"""
+    """True if an equation's other side is a number different from the gold one."""
     sides = [_parsed(_marked(side), seconds)[0] for side in _EQUALS.split(answer)[:-1]]
     numbers = [side for side in sides if side and isinstance(side[0], Expr) and side[0].is_number]
     return not all(_equal(gold, number, seconds) for number in numbers)
@@ -254,6 +254,6 @@ def _marked(answer: str) -> str:
 
 
 def _parsed(text: str, seconds: int) -> tuple[list[Any], bool]:
-    """Result of math-verify's parser; did its time run out?"""
+    """Result of math-verify's parser, and True if its time ran out."""
     begun = time.monotonic()
     return parse(text, _TARGETS, parsing_timeout=seconds), time.monotonic() - begun >= seconds

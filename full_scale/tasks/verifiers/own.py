@@ -27,7 +27,7 @@ _TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", 
 
 
 def judge(job: dict[str, Any]) -> dict[str, Any]:
-    """Result of the `function` for an `answer` and its `reference`; without an answer, its source.
+    """Reply with a function's result for an `answer` and its `reference`; without an answer, its source.
 
     Runs in a worker process. A result that is not true or false, or not a number if `scored`, raises: a
     `crash`. With `least`, a number of at least that is true.
@@ -140,7 +140,7 @@ class _OwnFunction:
 
     @property
     def bound(self) -> dict[str, Any]:
-        """The function, the sources of its modules, and the minimal reward of a correct answer, if set."""
+        """Settings on which rewards depend: the function, its modules' sources, and the minimal reward."""
         least = {} if self._least is None else {"correct_from": self._least}
         return {"function": self._function, **self._source, **least}
 
@@ -169,7 +169,7 @@ class OwnVerifier(_OwnFunction, PooledVerifier):
     option = "verifier"
 
     def job(self, example: Prompt, completion: str) -> Job:
-        """The completion unchanged, with the example's reference, for this verifier's function."""
+        """Job for the judge: completion, reference, function and minimal reward."""
         return self._job(example, completion, scored=False) | {"least": self._least}
 
 

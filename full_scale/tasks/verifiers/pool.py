@@ -199,7 +199,7 @@ class Pool(AbstractContextManager["Pool"]):
         return [replies[line] for line in lines]
 
     def _next(self, slot: int, queue: Iterator[bytes], running: selectors.DefaultSelector) -> None:
-        """Send the next job, if any, to the worker at `slot`."""
+        """Send the next job of the queue, if any, to the worker at `slot`, restarting it if necessary."""
         for job in queue:
             for _ in range(STARTS):
                 if self._workers[slot].give(job):

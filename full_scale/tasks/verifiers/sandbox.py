@@ -136,7 +136,7 @@ def connect(database: Path) -> sqlite3.Connection:
 
 @cache
 def _closed_tables() -> frozenset[str]:
-    """Virtual tables of every connection that no query may read."""
+    """Names of SQLite's virtual tables that no query may read."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         tables = {name for (name,) in connection.execute("PRAGMA module_list")}
     return frozenset(tables - _TABLE_FUNCTIONS)
@@ -158,7 +158,7 @@ class _Guard:
         connection.set_authorizer(self._authorize)
 
     def _is_late(self) -> bool:
-        """The clock starts at the first check: most queries end before, and reading it costs as much."""
+        """True once the query has used its processor time, counted from the first call."""
         if self.deadline is None:
             self.deadline = time.process_time() + self.seconds
         return time.process_time() > self.deadline

@@ -48,18 +48,18 @@ class SqlVerifier(PooledVerifier):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Comparison of results, and the limit of rows."""
+        """Settings on which rewards depend: the comparison of results, and the limit of rows."""
         return {"match": self._match, "rows": self._limits.rows}
 
     def match_of(self, example: Prompt) -> str:
-        """Comparison mode of an example."""
+        """Comparison mode for an example, one of MATCHES: its own, or the verifier's."""
         match = example.reference.get("match", self._match)
         match = self._match if (match, self._match) == ("spider", "test-suite") else match
         choice("match", match, MATCHES)
         return str(match)
 
     def job(self, example: Prompt, completion: str) -> Job | None:
-        """The completion's last query, with the gold one, its database and the limits."""
+        """Job for the judge: last and gold query, database, comparison and limits; None without a query."""
         query = last_sql(completion)
         if not query:
             return None
@@ -69,5 +69,5 @@ class SqlVerifier(PooledVerifier):
         return {**comparison, "limits": self._limits}
 
     def style(self, job: Job) -> str | None:
-        """Style of the completion's query."""
+        """Style of the job's query, or None."""
         return self._style(job["query"]) if self._style else None

@@ -35,7 +35,7 @@ class Word(NamedTuple):
 
 
 def words(query: str) -> list[Word]:
-    """Words of a query, without comments."""
+    """Words of a query with their kind and depth of parentheses, without comments."""
     query_words: list[Word] = []
     depth = 0
     for match in _LEXEME.finditer(query):
@@ -78,13 +78,13 @@ def without_distinct(query: str) -> str:
 
 
 def is_ordered(query: str) -> bool:
-    """Is a query's own result ordered, by ORDER BY outside of strings, comments and parentheses?"""
+    """True if the query has ORDER BY outside of strings, comments and parentheses."""
     pairs = pairwise(words(query))
     return any(a[:2] == ("word", "ORDER") and b[:2] == ("word", "BY") and not a.depth for a, b in pairs)
 
 
 def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: Rows) -> bool:
-    """Are the results equal, exactly or once close floats count as one number?"""
+    """True if `same` accepts the results, exactly or with close floats taken as equal."""
     if same(gold, predicted):
         return True
     numbers = {value for value in chain(*gold, *predicted) if isinstance(value, int | float)}
@@ -96,7 +96,7 @@ def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: R
 
 
 def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
-    """Representative of each run of close numbers: an equivalence, unlike rounding to digits."""
+    """Representative of each number, equal for runs of close floats; whole numbers stay distinct."""
     # Distinct whole numbers are never in one run, however large, because they may be identifiers.
     classes: dict[Any, int | float] = {}
     first, last, has_whole = math.nan, math.nan, False
@@ -111,7 +111,7 @@ def _classes(numbers: set[int | float]) -> dict[Any, int | float]:
 
 
 def _is_exact(number: int | float) -> bool:
-    """Is it a whole number that a float may not represent, so that a float beside it differs from it?"""
+    """True for a whole number that float64 may not represent."""
     return isinstance(number, int) and abs(number) > 2**53
 
 
@@ -132,7 +132,7 @@ def _same_columns(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 def _match(
     gold: Rows, left: Rows, chosen: list[tuple[Any, ...]], bag: Callable[[Sequence[Any]], Any]
 ) -> bool:
-    """Can the columns `left` follow the `chosen` ones so that all together equal the gold columns?"""
+    """True if columns `left` can follow the `chosen` ones so that all together equal the gold columns."""
     # The rows over the first columns must agree at every step, which leaves few ways to try.
     if not left:
         return True

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 
 def exact(answer: str, reference: Mapping[str, str]) -> bool:
-    """Are both texts equal up to surrounding white space?"""
+    """True if answer and reference are equal up to surrounding white space."""
     return answer.strip() == reference["answer"].strip()
 
 
 def regex(answer: str, reference: Mapping[str, str]) -> bool:
-    """Does the reference, a regular expression, match somewhere in the answer?"""
+    """True if the reference, a regular expression, matches somewhere in the answer."""
     return re.search(reference["answer"], answer) is not None

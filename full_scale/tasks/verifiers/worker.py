@@ -53,7 +53,7 @@ def restrict(memory: int, write: int = 0) -> None:
 
 
 def _hit(error: Exception) -> str:
-    """The limit behind an exception, in words; empty if there is none."""
+    """Words on the memory or file limit that caused an exception; empty if none did."""
     # tempfile tries all writable folders, and finds none.
     if getattr(error, "errno", None) == errno.EFBIG or "No usable temporary directory" in str(error):
         return "; the limit on files is hit: task.options.own.write, in bytes"
