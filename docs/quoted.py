@@ -8,6 +8,7 @@ import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
+from dph_theory.losses import methods
 from dph_theory.stationary import filtered_policy, table_pass_rate, token_policy
 from dph_theory.support.table import Table
 from figures.frames import Records
@@ -219,7 +220,7 @@ def _sql(records: Records) -> dict[str, Any]:
 
 
 def measured_sql(records: Records) -> list[dict[str, Any]]:
-    """The rows of `dph_theory/predict/measured.json` from the SQL runs: five methods, means over seeds."""
+    """The rows of `dph_theory/predict/measured.json` from the SQL runs, means over seeds."""
     config, results = records.record("sql")["config"], records.results("sql")
     places = [config["shown"].index(k) for k in (1, 32)]
     runs: dict[str, list[Mapping[str, Any]]] = {}
@@ -231,23 +232,30 @@ def measured_sql(records: Records) -> list[dict[str, Any]]:
         base = [results["base"][answers]["pass_at"][i] for i in places]
         return {"base": np.round(base, 3).tolist(), "end": np.mean(last, axis=0).round(3).tolist()}
 
-    rehearsed = {"DPH-F": "std", "DPH-F by mean": "mean"}
+    # Label of the runs: method, divisor, form and kind of the KL, and its coefficient.
+    rows = {name: (name, divisor, "none", "none", 0.0) for name, divisor in DIVIDED.items()}
+    for name in ("DPH-F", "DPH-JS"):
+        eta = methods.METHODS[name].rehearsal.eta
+        rows[name] = (name, "std", "none", "rehearsal", eta)
+    # DPH-JS by the mean has no name under which it could be chosen.
+    rows["DPH-F by mean"] = ("DPH-MaxRL", "mean", *rows["DPH-F"][2:])
+    for label in runs:
+        name, _, strength = label.partition(" + k3 ")
+        if strength:
+            rows[label] = (name, DIVIDED[name], "k3", "forward", float(strength))
+    names = ("method", "scale", "form", "kl", "strength")
     return [
         {
             "model": "a small Llama",
             "task": "SQL queries",
-            "method": label.replace("DPH-F by mean", "DPH-MaxRL"),
-            "scale": scale,
-            "form": "none",
-            "kl": "rehearsal" if label in rehearsed else "none",
-            "strength": 0.05 if label in rehearsed else 0.0,
+            **dict(zip(names, row, strict=True)),
             "steps": runs[label][0]["course"][-1]["step"],
             "seeds": len(runs[label]),
             "k": 32,
             "trained": ends(label, "trained"),
             "held_out": ends(label, "held_out"),
         }
-        for label, scale in {**DIVIDED, **rehearsed}.items()
+        for label, row in rows.items()
     ]
 
 

@@ -105,15 +105,17 @@ class PredictionReport:
             for text in self.forecast.lines(self.kernel):
                 yield from _wrapped(text)
             return
-        expected = [expectation(case.objective) for case in (*run.cases, *run.older)]
-        if len({one.course for one in expected}) == 1 or not expected[0].course:
-            yield from _wrapped(" ".join(expected[0].sentences()))
-            return
-        cases = zip((*run.cases, *run.older), expected, strict=True)
-        newest = f"{run.trainer} {run.version}"
-        words = [f"{case.condition or newest}: {one.course or 'not known'}" for case, one in cases]
-        yield from _wrapped(f"Held-out Pass@k at large k depends: {'; '.join(words)}.")
-        yield from _wrapped(" ".join([*expected[0].sentences()][1:]))
+        expected = [expectation(case.objective) for case in run.cases]
+        first, *evidence = expected[0].sentences()
+        if len({one.course for one in expected}) > 1:
+            cases = zip(run.cases, expected, strict=True)
+            courses = [f"{case.condition}: {one.course or 'not known'}" for case, one in cases]
+            first = f"Held-out Pass@k at large k depends: {'; '.join(courses)}."
+        for case in run.older:
+            if (course := expectation(case.objective).course) != expected[0].course:
+                words = f"it will probably {course}" if course else "that is not known"
+                first += f" B{case.condition[1:]} {words}."
+        yield from _wrapped(" ".join([first, *evidence]))
 
     def _objective(self, rows: int) -> Iterator[str]:
         """The KL and its end, the advantage, and what else matters."""

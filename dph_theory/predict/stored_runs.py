@@ -67,6 +67,11 @@ class StoredRuns:
         return f"{form}, coefficient {self.strength:g}" if self.strength else f"{form} without a KL"
 
     @property
+    def name(self) -> str:
+        """The method, with the form and the coefficient of its KL."""
+        return self.method if self.own_form in ("", self.method) else f"{self.method} and {self.setting}"
+
+    @property
     def place(self) -> str:
         """The model, the task, and the length of the training."""
         return f"{self.model}, {self.task}, {self.steps} steps"
@@ -277,16 +282,22 @@ def retained_more(
 def methods_that_retained(objective: Objective) -> str:
     """The methods that retained more of Pass@k than this run's in the runs that are quoted first; or ""."""
     rows = [row for row in measured() if row.task == measured()[0].task]
-    scale, rehearsed = _SCALES.get(objective.advantage.scale or "", "std"), objective.rehearsal is not None
-    same = [row for row in rows if row.scale == scale and (row.kl == REHEARSAL) == rehearsed]
-    own = same[0] if same else rows[0]
-    better = [row for row in rows if row.ends[1] >= own.ends[1] + GAIN]
-    if not better or own.strength != coefficient_of(objective) * rehearsed:
+    scale = _SCALES.get(objective.advantage.scale or "", "std")
+    same = [row for row in similar(objective) if row.task == rows[0].task and row.scale == scale]
+    strength = coefficient_of(objective)
+    same = sorted((row for row in same if row.strength <= strength), key=lambda row: -row.strength)
+    if objective.rehearsal is not None and (not same or same[0].strength < strength):
+        return ""
+    own = [*same, *(row for row in rows if row.scale == scale and not row.own_form), rows[0]][0]
+    better = [row for row in rows if row.kl in (NONE, REHEARSAL) and row.ends[1] >= own.ends[1] + GAIN]
+    if not better:
         return ""
     shown = [own, *sorted(better, key=lambda row: row.ends[1])]
-    ends = ", ".join(f"{row.ends[1]:.3f} with {row.method}" for row in shown)
+    ends = ", ".join(f"{row.ends[1]:.3f} with {row.name}" for row in shown)
     low, *_, high = sorted(row.held_out["end"][0] for row in shown)
+    least, *_, most = sorted(row.seeds for row in shown)
+    seeds = f"{least} to {most}" if least < most else f"{most}"
     return (
-        f"On {own.task} ({own.model}, {own.steps} steps, {own.seeds} seeds) Pass@{own.k} ended at {ends}, "
+        f"On {own.task} ({own.model}, {own.steps} steps, {seeds} seeds) Pass@{own.k} ended at {ends}, "
         f"all at Pass@1 {low:.2f} to {high:.2f} (base: {own.ends[0]:.3f}). In TRL: examples/dph_on_trl.py."
     )

@@ -48,25 +48,29 @@ def first(tmp_path, words, rates="[0.3]"):
 FALL = "Held-out Pass@k will probably fall at large k. In the closest measured run "
 UNKNOWN = "Whether held-out Pass@k falls at large k is not known: "
 ENDS = ", SmolLM2-135M, last digits of products, 20 steps) Pass@256 went from 0.758 to "
-SQL = " without a KL, a small Llama, SQL queries, 640 steps) Pass@32 went from 0.992 to 0."
+ON_SQL = ", a small Llama, SQL queries, 640 steps) Pass@32 went from 0.992 to 0."
+SQL = f" without a KL{ON_SQL}"
+NEWEST = FALL.replace("In the", "Before 1.10 that is not known. In the")
 NOT_YOURS = " Those numbers are that run's, not yours."
 
 
 @pytest.mark.parametrize(
     ("words", "opening"),
     [
-        ("trl beta=0.04", f"{FALL}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
-        (f"trl beta=0.04 {PLAIN}", f"{FALL}(k3, coefficient 0.04{ENDS}0.435.{NOT_YOURS} TRL"),
-        ("trl beta=0.001", f"{FALL}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} Your "
-         "settings differ: k3 with importance weight at 0.001."),
+        ("trl beta=0.04", f"{NEWEST}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} TRL"),
+        (f"trl beta=0.04 {PLAIN}", f"{UNKNOWN}measured runs differ by task (SmolLM2-135M, last digits of "
+         "products: Pass@256 went from 0.758 to 0.435). In the closest measured run (k3, coefficient "
+         f"0.04{ON_SQL}"),
+        ("trl beta=0.001", f"{NEWEST}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} "
+         "Your settings differ: k3 with importance weight at 0.001."),
         ("trl beta=0", f"{FALL}(GRPO{SQL}"),
         ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO{SQL}"),
         (f"{TINY} method.name=DPH-MaxRL", "Held-out Pass@k will probably be retained at large k."),
         (f"{TINY} method.name=DPH-F", f"{UNKNOWN}measured runs differ by task (SmolLM2-135M, last digits of "
          "products: Pass@256 went from 0.758 to 0.406)."),
         (f"trl beta=2 {PLAIN}", "Held-out Pass@k will probably be retained at large k. In the "
-         f"closest measured run (k3, coefficient 1{ENDS}0.727.{NOT_YOURS} Your settings differ: k3 at 2."),
-        ("trl beta=0.5 use_bias_correction_kl=false", f"{UNKNOWN}measured runs with smaller and larger"),
+         f"closest measured run (k3, coefficient 0.3{ON_SQL}"),
+        (f"trl beta=0.02 {PLAIN}", f"{UNKNOWN}measured runs with smaller and larger"),
         ("trl beta=5", f"{UNKNOWN}this coefficient is larger than any measured run's"),
         ("slime", f"{UNKNOWN}the advantage is zero: a group of one has no advantage."),
         (f"{VERL} {ACTOR}kl_loss_coef=much", f"{UNKNOWN}it depends on the coefficient much."),
@@ -127,13 +131,13 @@ def test_prompts_by_themselves_say_that_interference_is_not_included(tmp_path):
 
 
 COMMANDS = [
-    ("trl beta=0", "dph predict trl use_bias_correction_kl=false beta=1"),
+    ("trl beta=0", "dph predict trl use_bias_correction_kl=false beta=0.3"),
     ("trl bta=0.04", "dph predict trl beta=0.04"),
     (f"trl beta=1 {PLAIN}", "dph transfer --help  # measures your prompts; then add --transfer"),
     (f"{VERL} {ACTOR}kl_loss_coeff=0.1", f"dph predict {VERL} {ACTOR}kl_loss_coef=0.1"),
-    (f"trl beta=0 {COUNTS}", "dph predict trl use_bias_correction_kl=false beta=1"),
+    (f"trl beta=0 {COUNTS}", "dph predict trl use_bias_correction_kl=false beta=0.3"),
     ("slime n-samples-per-prompt=8",
-     "dph predict slime n-samples-per-prompt=8 use-kl-loss=true kl-loss-type=k3 kl-loss-coef=1"),
+     "dph predict slime n-samples-per-prompt=8 use-kl-loss=true kl-loss-type=k3 kl-loss-coef=0.3"),
 ]  # fmt: skip
 
 
