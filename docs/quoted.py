@@ -298,7 +298,6 @@ def _small_models(records: Records) -> dict[str, Any]:
         "k": record["config"]["coverage_draws"],
         "base": record["results"]["base"],
         "methods": {method["name"]: method for method in record["results"]["methods"]},
-        "base_rate": records.results("collapse")["reference"]["target"]["base_rate"],
         "reverse": best.iloc[-1].to_dict(),
         "forward": covering.iloc[-1].to_dict(),
     }
