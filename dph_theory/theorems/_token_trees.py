@@ -70,7 +70,7 @@ def restricted(table: Values, promising: Any) -> tuple[Values, Values]:
 
 
 def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], list[Values]]:
-    """The locally filtered model's tables, and the mass of the tokens retained at each prefix."""
+    """Tables of constrained decoding, and the mass of the tokens retained at each prefix."""
     tables, masses, promising = list[Values](), list[Values](), verdicts
     for table in reversed(base):
         filtered_table, mass = restricted(table, promising)

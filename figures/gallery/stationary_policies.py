@@ -17,7 +17,7 @@ from ..style import GREY, Sheet, look
 
 NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
-FORMS = {"k3": "k3 in the loss", "k3_corrected": "corrected k3 in the loss"}
+FORMS = {"k3": "k3 without importance weight", "k3_corrected": "k3 with importance weight"}
 FORMS |= {"sequence_kl": "KL in the reward"}
 # The stationary policy of each form.
 POLICIES = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
