@@ -78,7 +78,7 @@ betas = np.geomspace(0.03, 3, 40)
 axes = picture("3. Share of the commoner correct answer; pass rate dashed")
 for name, form, divergence, color, height in (
     ("KL in the reward", stationary.sequence_policy, (), BLACK, 0.92),
-    ("k3 without importance weight", stationary.token_policy, (FORWARD_KL,), BLUE, 0.71),
+    ("k3 without importance weight", stationary.token_policy, (FORWARD_KL,), BLUE, 0.73),
     ("k2, or k3 with importance weight", stationary.token_policy, (), PURPLE, 0.46),
 ):
     ends = [form(tables, right, beta, *divergence) for beta in betas]
