@@ -2,7 +2,7 @@
 
 Of the wheel remax-rl 0.1.1 (Apache-2.0), 475 runs with the answers before and after, and of the sdist of
 passk-inference 0.3.1 (MIT), the counts of DeepScaleR: neither is copied, and what is stored are numbers. What
-each account would show, and what would refute it, was written down before (docs/appendix/real-runs.md).
+each account would show, and what would refute it, was written down before (`verdicts`).
 
 Run: make real-runs; or python benchmarks/real_runs.py RECORD.json SDIST, the sdist of passk-inference.
 """

@@ -44,7 +44,12 @@ def quoted(records: Records) -> dict[str, Any]:
         "fall": _fall(records),
         "matched": f"{counts['matched'].sum()} of {counts.to_numpy().sum()}",
         "sampled": f"{(runs.verdict == 'matched').sum()} of {len(runs)}",
-        "errors": records.results("pretrained")["forecast_errors"],
+        "errors": [
+            row
+            for row in records.results("pretrained")["forecast_errors"]
+            if row["optimiser"] == "adam" and row["experiment"] == "models" and row["model"]
+            if row["errors"].get("noise of seeds")
+        ],
         "models": {"gemma3": "Gemma-3-270M", "taught": "a small Llama", None: "SmolLM2-135M"},
         "demo": records.results("demo"),
         "sql": _sql(records),
@@ -306,7 +311,6 @@ def _small_models(records: Records) -> dict[str, Any]:
         "k": record["config"]["coverage_draws"],
         "base": record["results"]["base"],
         "methods": {method["name"]: method for method in record["results"]["methods"]},
-        "base_rate": records.results("collapse")["reference"]["target"]["base_rate"],
         "reverse": best.iloc[-1].to_dict(),
         "forward": covering.iloc[-1].to_dict(),
     }

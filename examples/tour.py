@@ -5,7 +5,7 @@
 #
 # Open it in Jupyter or VS Code, or run `python examples/tour.py [BASE.jsonl TRAINED.jsonl]`, which writes
 # `tour-1.png` to `tour-5.png` within a minute. Without files of your own it shows `dph demo`: a small
-# text-to-SQL model before and after GRPO with plain k3 at 0.04, on questions that were not trained.
+# text-to-SQL model before and after GRPO with k3 at 0.04, on questions that were not trained.
 # Pictures 3 to 5 need no run.
 
 # %%
@@ -68,8 +68,8 @@ axes.set(xlabel="pass rate, base", ylabel="pass rate, trained")
 # ## 3. What does the place of the KL term decide?
 # The policies at which training stops moving, exact, for answers of two tokens. The base gives one
 # correct answer 0.9 of the correct ones' mass and the other 0.1. A KL of the whole answer, in the reward,
-# retains that at every beta; per-token terms in the loss do not. Plain k3 also pays for the same beta
-# with more of the pass rate (dashed).
+# retains that at every beta; per-token terms in the loss do not. k3 without importance weight also
+# pays for the same beta with more of the pass rate (dashed).
 
 # %%
 tables = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
@@ -78,8 +78,8 @@ betas = np.geomspace(0.03, 3, 40)
 axes = picture("3. Share of the commoner correct answer; pass rate dashed")
 for name, form, divergence, color, height in (
     ("KL in the reward", stationary.sequence_policy, (), BLACK, 0.92),
-    ("plain k3 in the loss", stationary.token_policy, (FORWARD_KL,), BLUE, 0.71),
-    ("k2 or corrected k3 in the loss", stationary.token_policy, (), PURPLE, 0.46),
+    ("k3 without importance weight", stationary.token_policy, (FORWARD_KL,), BLUE, 0.73),
+    ("k2, or k3 with importance weight", stationary.token_policy, (), PURPLE, 0.46),
 ):
     ends = [form(tables, right, beta, *divergence) for beta in betas]
     axes.plot(betas, [stationary.valid_answer_shares(end, right)[0, 0] for end in ends], color=color)
@@ -117,7 +117,7 @@ axes = picture("5. Retained against learnt, pretrained Llama")
 for method, kl, name, color, places in (
     ("base", "none", "base", GREY, [(6, 4)]),
     ("GRPO", "none", "no KL", RED, [(-38, -4)]),
-    ("GRPO", "k3", "plain k3", BLUE, [(7, 3), (7, 3)]),
+    ("GRPO", "k3", "k3", BLUE, [(7, 3), (7, 3)]),
     ("GRPO", "k2", "k2", PURPLE, [(6, 9), (-34, -14)]),
     ("DPH-F", "none", "DPH-F", BLACK, [(8, 4), (6, -14)]),
 ):

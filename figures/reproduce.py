@@ -258,7 +258,7 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
         if narrow.is_file()
     }
     paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
-    paths["laws, a quick run"] = plan.results / "laws_quick.json"
+    paths["small Llama, a quick run"] = plan.results / "laws_quick.json"
     paths["verdicts"] = plan.results / "verdicts.json"
     records = {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
     verified = records.pop("verdicts", None)

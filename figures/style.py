@@ -39,7 +39,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """Look of a method, in every figure; a divergence looks like the method that is known for it."""
 _ALIASES = {
-    "reverse KL": ("reverse", "k2", "corrected k3"),
+    "reverse KL": ("reverse", "k2", "k3 with importance weight"),
     "forward KL": ("k3", "forward", "DPH-F", "rehearsal"),
     "JS": ("DPH-JS",),
     "alpha": ("DPH-alpha",),

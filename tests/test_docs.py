@@ -87,7 +87,7 @@ def test_the_readme_is_short_and_the_pages_are_few():
     by_hand = [templates.get(page.name, page) for page in (*READ, *APPENDIX) if page.stem != "gallery"]
     generated_blocks = re.compile(r"<!-- made by.*?<!-- end -->", re.S)
     words = (generated_blocks.sub("", path.read_text()).split() for path in (*by_hand, ROOT / "README.md"))
-    assert sum(map(len, words)) <= 20_200
+    assert sum(map(len, words)) <= 16_000
 
 
 @pytest.mark.parametrize("page", [*READ, *APPENDIX], ids=lambda page: page.stem)
@@ -166,9 +166,8 @@ def told(page, row):
 
 def test_no_kl_and_reverse_kl_are_the_methods_that_have_none_and_that_descend_it():
     styles = Records().styles.query("main and split == 'train'").groupby("label")[[1, 16]].mean()
-    shown = {label: f"{one:.3f} / {many:.3f}" for label, one, many in styles.itertuples()}
-    wanted = [shown[label] for label in ("base", "DAPO", "reverse 0.3", "DPH-F 0.3")]
-    assert told("will-my-run-lose-pass-at-k.md", "`dph toy styles`")[2:] == wanted
+    shown = " / ".join(f"{styles[16][label]:.3f}" for label in ("base", "DAPO", "reverse 0.3", "DPH-F 0.3"))
+    assert told("which-method.md", "the penalty may be strong")[2].endswith(f"Pass@16 {shown}")
     # GRPO has a k3, and RKL's k3 in the loss descends the forward KL.
     assert METHODS["DAPO"].penalty is None is not METHODS["GRPO"].penalty
     assert METHODS["RKL"].penalty.estimator == "k3"

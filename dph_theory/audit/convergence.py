@@ -91,7 +91,7 @@ def convergence_of(
     """Penalised object, and limit of training at a small beta, from a loss's gradient on sequences.
 
     A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes to
-    constrained decoding or, for forward KL, the token forward limit. A token whose log ratio is below
+    constrained decoding or, for forward KL, the small-beta limit of k3. A token whose log ratio is below
     `released_below` gets no gradient: incorrect ones then lose all their mass, and any token sum converges to
     constrained decoding. On correct samples the loss's minimiser decides.
 

@@ -9,7 +9,7 @@ MOST = 3
 """Most sentences beside the declared loss; the rest is in the rows."""
 _ENDS: Mapping[str, str] = {
     FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
-    LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
+    LOCAL: "With a small beta only correct answers remain, those of the base restricted token by token",
     FORWARD_LIMIT: "With a small beta only correct answers remain, not in the base's proportions",
     BASE_RATE: "It converges to correct answers in the base's proportions, as often as the base gives one",
 }

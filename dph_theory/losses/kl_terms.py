@@ -15,7 +15,7 @@ import numpy as np
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 
-FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
+FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "constrained decoding", "small-beta limit of k3"
 BASE_RATE = "base's own rate"
 ENDS: dict[str, str] = {
     FILTERED: "the base's correct answers, in the base's proportions",

@@ -15,6 +15,7 @@ from .values import Settings, Stated, collected, scalar
 
 _PLACES = {
     "loss": "in the loss",
+    "ratio": "with importance weight in the loss",
     "straight through": "in the loss, with a straight-through gradient",
     "reward": "in the reward",
     "reward to go": "in the reward",
@@ -123,7 +124,7 @@ def penalty(objective: Objective) -> str:
 
 
 def form(kl: KLTerm) -> str:
-    """KL term in words, by estimator and place, such as: k3 in the loss, times the ratio."""
+    """A KL term in words, such as: k3 with importance weight in the loss."""
     return f"{kl.estimator} {_PLACES.get(kl.place, f'in the loss, times the {kl.place}')}"
 
 
@@ -157,7 +158,7 @@ def configuration_of(
     if is_dataclass(settings) and not isinstance(settings, type):
         trainer = trainer or "trl"
         values = {field.name: getattr(settings, field.name) for field in fields(settings)}
-        # A GRPOConfig without the flag is older than the flag: its KL is plain k3.
+        # A GRPOConfig without the flag is older than the flag: its KL is k3 without importance weight.
         settings = {"use_bias_correction_kl": False, **values} if trainer == "trl" else values
     given = collected((name, Stated(value, "given")) for name, value in flat(settings).items())
     name = trainer_of(given, "") if trainer is None else trainer_named(trainer)

@@ -5,7 +5,7 @@ from typing import Any
 
 _WORDS = {
     "k2": "k2",
-    "k3_corrected": "corrected k3",
+    "k3_corrected": "k3 with importance weight",
     "reward": "KL in the reward",
     "adam": "Adam",
     "sgd": "SGD",

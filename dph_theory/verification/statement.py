@@ -212,5 +212,5 @@ def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
     required = {name for name, needed in parameters(side).items() if needed}
     if missing := required - values.keys():
         name, needed = getattr(side, "__name__", "side"), f"a function of {', '.join(sorted(missing))}"
-        raise argument_error(name, needed, f"instances have {', '.join(values)}")
+        raise argument_error(name, needed, f"test cases have {', '.join(values)}")
     return np.asarray(side(**{name: values[name] for name in parameters(side) if name in values}))

@@ -20,7 +20,8 @@ from ..style import Sheet, look
 
 NEEDS = ("pretrained",)
 TASK, BETA = "primes", 0.2
-FORMS = {"reward": "KL in the reward", "k3_corrected": "corrected k3", "k3": "k3"}
+FORMS = {"reward": "KL in the reward", "k3_corrected": "k3 with importance weight"}
+FORMS["k3"] = "k3 without importance weight"
 EXPLORED = "last digits"
 K = (1, 16, 256)
 FREE, FORWARD, REVERSE = ("GRPO", "none"), ("GRPO", "k3"), ("GRPO", "k2")

@@ -17,7 +17,7 @@ from ..style import GREY, Sheet, look
 
 NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
-FORMS = {"k3": "k3 in the loss", "k3_corrected": "corrected k3 in the loss"}
+FORMS = {"k3": "k3 without importance weight", "k3_corrected": "k3 with importance weight"}
 FORMS |= {"sequence_kl": "KL in the reward"}
 # The stationary policy of each form.
 POLICIES = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
@@ -59,7 +59,8 @@ def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         for reached, marker in ((True, "o"), (False, "x")):
             own = runs[(runs.form == form) & ((runs.verdict == "matched") == reached)]
             axes.plot(own.beta, own.first_share, marker, color=color)
-        axes.text(0.017, limit + 0.03, f"{words}: {limit:.3g}", color=color, size=8)
+        label = f"{words}: {limit:.3g}".replace(" weight", "\nweight")
+        axes.text(0.017, limit + 0.02, label, color=color, size=8, va="bottom")
     axes.text(1.5, 0.5, "lines: predicted\ndots: runs\n(crosses: missed)", ha="right", color=GREY, size=9)
     axes.set(xscale="log", xlabel=r"$\beta$", ylabel="P(first answer | valid)", ylim=(0.48, 1.02))
 

@@ -213,7 +213,7 @@ def _penalised(
     if penalty.form == "reward":
         arguments |= {"online": "sequence_kl", "online_beta": beta, "beta_from": None, "excess_bound": None}
     else:
-        # The authors of GRPO and of the RKL baseline differentiate plain k3: the gradient of the forward KL.
+        # GRPO and the RKL baseline have k3 without importance weight: the gradient of the forward KL.
         arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}
     return notes
 

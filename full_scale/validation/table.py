@@ -21,7 +21,7 @@ from .predictions import predictions, untested
 from .sanity_checks import sanity_checks
 from .verdicts import Judgement, Line
 
-COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
+COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "style entropy", "retention", "excess KL")
 KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
@@ -49,7 +49,7 @@ class Column:
 def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Column]]:
     """Compute each column for each method.
 
-    `styles kept` is the entropy of a prompt's style histogram over its samples, in nats. `retention` is the
+    `style entropy` is the entropy of a prompt's style histogram over its samples, in nats. `retention` is the
     share of prompts with a correct base sample that still have a correct sample.
     """
     by_method = {}
@@ -69,7 +69,7 @@ def _numbers(summary: Summary) -> dict[str, float | None]:
     return {
         "greedy": summary.greedy.value,
         **{f"Pass@{k}": mean.value for k, mean in summary.pass_at_k.items()},
-        "styles kept": summary.style_entropy.value if summary.style_entropy else None,
+        "style entropy": summary.style_entropy.value if summary.style_entropy else None,
         "retention": summary.retention.samples.value if summary.retention else None,
     }
 

@@ -13,8 +13,8 @@ from figures.venues import VENUES
     [
         ("DPH-F 0.3", "forward KL", "DPH-F"),
         ("DPH-alpha 0.3", "alpha", r"DPH-$\alpha$"),
-        ("k3 in the loss", "forward KL", "k3 in the loss"),
-        ("corrected k3 in the loss", "reverse KL", "corrected k3 in the loss"),
+        ("k3 without importance weight", "forward KL", "k3 without importance weight"),
+        ("k3 with importance weight", "reverse KL", "k3 with importance weight"),
         ("KL control mu=0.5", "KL in the reward", r"KL control, $\mu = 0.5$"),
         ("reverse KL on D_pef", "reverse KL", r"reverse KL on $\mathcal{D}_{\mathrm{pef}}$"),
     ],

@@ -22,6 +22,7 @@ REPLACED = {
     r"\bdead zones?\b|\bno slope\b": "zero-gradient region",
     r"\bpull(?:s|ed)?\b": "gradient",
     r"\blotter(?:y|ies)\b": "seed-dependent winner",
+    r"\b(?:plain|corrected) k3\b": "k3 without, with importance weight",
 }
 """Terms that were replaced, as patterns, and the words that stand in their place."""
 PRINTED = {
@@ -32,6 +33,8 @@ PRINTED = {
     r"\binstrument checks?\b": "sanity check",
     r"\beffective numbers?\b(?! of different)": "exp of the entropy",
     r"\bleast KL\b": "minimum of the KL",
+    r"\blocally filtered model\b": "constrained decoding",
+    r"\btoken forward limit\b": "small-beta limit of k3",
     r"\bfirst moves?\b": "first-step change",
     r"\bvalid mass(?:es)?\b": "pass rate",
     r"\b(?:within|outside) (?:the|its|their) bars?\b": "within, outside tolerance",

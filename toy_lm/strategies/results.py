@@ -155,11 +155,11 @@ def findings(config: StrategiesConfig, results: Mapping[str, Any]) -> list[str]:
     fallen = len(warned.fallen)
     return [
         f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO has {free_1} and {free_k}, DPH-F "
-        "(GRPO with a forward-KL anchor on the prompts D_pef that the base solves, strength "
+        "(GRPO with a forward KL on the prompts that the base solves, coefficient "
         f"{config.strength:g}) {held_1} and {held_k}.",
-        "At equal strength eta f''(1), eta the weight of the KL, its direction on D_pef matters most at "
+        "At equal coefficients eta f''(1) the direction of that KL matters most at "
         f"{widest.name:g}: Pass@{k} is {widest['pass_at_k', 'forward KL']:.3f} with the forward and "
-        f"{widest['pass_at_k', 'reverse KL']:.3f} with the reverse KL; at strength {strongest.name:g} the "
+        f"{widest['pass_at_k', 'reverse KL']:.3f} with the reverse KL; at {strongest.name:g} the "
         f"two differ by {abs(strongest['gap', '']):.4f}.",
         f"Over {config.random_tasks} random tasks the mean change of Pass@{k} (with its 95% interval) is: "
         f"{changes}.",

@@ -1,7 +1,7 @@
 """KL estimators and the gradients they give.
 
 k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they minimise different
-ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward the reverse KL.
+ones: k1 in the loss none, k3 the FORWARD KL; k2, k3 with importance weight, and k1 in the reward the reverse.
 Of sequences k2 in the loss leaves out the KL of the tokens to come, which k1 in the reward has.
 """
 
@@ -91,7 +91,7 @@ GRADIENTS = {
         (K3.loss_gradient, FORWARD_KL.gradient),
         value=".3 -.05 -.05 -.2",
         coq="k3_in_the_loss",
-        note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
+        note="So a run 'with reverse KL' through a k3 loss (TRL before the importance weight became its"
         " default, verl, the RKL baseline of the DPH-RL code) minimises the forward KL in expectation,"
         " estimated on policy samples, which hardly visit what the policy has forgotten.",
         false=(
@@ -111,7 +111,7 @@ GRADIENTS = {
         coq="k3_with_the_ratio",
         false=(
             neighbour("the ratio not differentiated", lhs=K3.loss_gradient),
-            neighbour("the corrected form gives the forward-KL gradient", **FORWARD_TOO),
+            neighbour("the importance weight changes nothing", **FORWARD_TOO),
         ),
     ),
     "reward": gradient_entry(

@@ -23,8 +23,8 @@ from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
     """Factor of each answer's score in the update at the Gibbs policy p_beta, shape (batch, answers, 2).
 
-    The last axis has the KL in the reward, and k2 (or the corrected k3) in the loss. `base` and `valid` have
-    shape (batch, answers), `beta` (batch,).
+    The last axis has the KL in the reward, and k2 (or k3 with importance weight) in the loss. `base` and
+    `valid` have shape (batch, answers), `beta` (batch,).
     """
     policy = tilted(base, valid, beta)
     penalty = add_axes(beta, 1) * np.log(policy / base)
@@ -50,7 +50,7 @@ COEFFICIENT = theorem(
     equal=(coefficients, zero_and_cost),
     examples=(FOUR_ANSWERS.giving(value=" ".join(["0 -.234005297831"] * 4)),),
     floor=1.0,
-    note="Plain k3 has a mean of zero at its own stationary policy, and so no such noise;"
+    note="k3 without importance weight has a mean of zero at its own stationary policy, and so no such noise;"
     " std-normalised, advantages keep size one on differences that vanish, and the noise stays whatever the"
     " form.",
     coq="coefficients",

@@ -139,7 +139,7 @@ def forward_limit_answers(base: list[Values], verdicts: Values) -> Values:
 
 
 LOCAL = theorem(
-    "Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
+    "Token reverse KL (k2, or k3 with importance weight) selects constrained decoding",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)\,1[Y_1 \text{ reachable after } s,t]}"
     r"{\sum_{t'} a(t'|s)\,1[Y_1 \text{ reachable after } s,t']} \text{ as } \beta \to 0",
     source=Source("ours", "stationary policies; local filtering: park2024grammar"),
@@ -162,7 +162,7 @@ def tree_tables(first: Values, second: Values, valid: Values) -> dict[str, Any]:
 BASES = TREES.deriving(tree_tables)
 
 FORWARD = theorem(
-    "Token forward KL (plain k3 in the loss) converges to a policy of its own",
+    "Token forward KL (k3 without importance weight in the loss) converges to a policy of its own",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
     r"\; w = 0 \text{ at leaves},\; \sum_t \pi(t|s) = 1",
     source=Source("ours", "stationary policies"),
@@ -173,7 +173,7 @@ FORWARD = theorem(
     ladder=(1e-4, 1e-6, 1e-8),
     share=0.05,
     false=(
-        neighbour("the locally filtered model", rhs=locally_filtered_answers),
+        neighbour("constrained decoding", rhs=locally_filtered_answers),
         neighbour("the filtered model p_*", rhs=filtered_answers),
     ),
 )

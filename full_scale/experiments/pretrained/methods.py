@@ -95,10 +95,10 @@ CLAIMS = (
     Claim("pass_256_falls", "falling_pass_at_k", "without a KL the held-out Pass@256 falls", "it does not",
           _difference(_held_out_256, FREE), BELOW),
     Claim("k3_above_k2", "kl_estimators, convergence_time",
-          "at equal Pass@1 plain k3 (forward KL) retains more of Pass@256 than k2 (reverse KL)",
+          "at equal Pass@1 k3 without importance weight retains more of Pass@256 than k2 (reverse KL)",
           "as much, or less", _forward_less_reverse, ABOVE),
     Claim("k2_is_corrected_k3", "kl_estimators",
-          "corrected k3 and k2 at .3 have one expected gradient: their Pass@256 differ by less than .05",
+          "k3 with importance weight and k2 at .3 have one gradient: their Pass@256 differ by less than .05",
           "by more",
           _difference(_held_out_256, setting("GRPO", "k3_corrected", 0.3), setting("GRPO", "k2", 0.3)), NEAR,
           identity=True),
@@ -118,12 +118,12 @@ CLAIMS = (
           "Pass@256 as DAPO does, within .05", "it keeps more, as the paper found",
           _difference(_held_out_256, setting("DPH-F", coefficient=0.05), DAPO), NEAR),
     Claim("dph_f_more_answers", "rehearsal_gauge, convergence_time",
-          "on what it rehearses DPH-F at .5 retains more different correct answers than DAPO (effective "
-          "number)", "as many, or fewer",
+          "on what it rehearses DPH-F at .5 retains more different correct answers than DAPO (exp of "
+          "their entropy)", "as many, or fewer",
           _difference(_effective_answers, setting("DPH-F", coefficient=0.5), DAPO), ABOVE),
     Claim("kl_dpg_answers", "alpha_dpg",
-          "KL-DPG has the base conditioned on being correct as its target: its effective number stays "
-          "within a tenth of the base's", "it falls as without a KL", _relative_change_of_answers,
+          "KL-DPG has the base conditioned on being correct as its target: its exp of the entropy "
+          "stays within a tenth of the base's", "it falls as without a KL", _relative_change_of_answers,
           (-0.1, 0.1)),
     Claim("never_trained", "first runs",
           "what was never trained retains its pass rate within .03 without a KL", "it moves further",

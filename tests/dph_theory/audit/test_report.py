@@ -27,7 +27,7 @@ def test_the_same_seed_gives_the_same_report_as_plain_data():
         ("filtered", Match("none", False), "p_*", ("rehearsal", "filtered model")),
         ("filtered", Match("none", False), "base rate", ("rehearsal", "base's own rate")),
         ("filtered", Match("none", False), "none", ("rehearsal", "none")),
-        ("policy", Match(TOKEN_SUM, True, 1.0), None, ("each token", "token forward limit")),
+        ("policy", Match(TOKEN_SUM, True, 1.0), None, ("each token", "small-beta limit of k3")),
         # No run descends a KL on stored samples of the reference, or raises one.
         ("reference", Match(TOKEN_SUM, True, 1.0), None, ("not known", "none")),
         ("policy", Match("reverse KL(pi||ref)", True, -1.0), None, ("not known", "none")),

@@ -353,13 +353,13 @@ ROWS = [
     ("JS by its ratios", REFERENCE, "the JS generator", lambda log_pi, log_ref: js(log_pi - log_ref).mean()),
     # The place and the estimator decide what is selected. e^-x - 1 + x is 10 at -2.61 and 11.
     ("k1 of the reward", POLICY, FILTERED, kl_term("reward", "k1")),
-    ("k3 times the ratio", POLICY, "(locally filtered model", kl_term("ratio", "k3")),
-    ("k3 in the loss", POLICY, "(token forward limit", kl_term("loss", "k3")),
+    ("k3 times the ratio", POLICY, "(constrained decoding", kl_term("ratio", "k3")),
+    ("k3 in the loss", POLICY, "(small-beta limit of k3", kl_term("loss", "k3")),
     ("k3 times the answer's ratio", POLICY, "On single tokens, not on longer answers",
      kl_term("answer ratio", "k3")),
     ("k3 in the loss to 10", POLICY, "as long as every log(pi/ref) is between -2.61 and 11. Outside",
      kl_term("loss", "k3", inner=20, outer=10)),
-    ("k3 in the loss at 40", POLICY, "(token forward limit", kl_term("loss", "k3", inner=40)),
+    ("k3 in the loss at 40", POLICY, "(small-beta limit of k3", kl_term("loss", "k3", inner=40)),
     # What cannot be audited.
     ("its gradient raises", POLICY, "its gradient raised RuntimeError: no gradient here",
      lambda log_pi: Broken.apply(log_pi)),

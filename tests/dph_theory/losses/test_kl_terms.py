@@ -105,9 +105,9 @@ def test_only_the_reward_selects_the_filtered_model():
         assert row.place.startswith("reward") is (row.selects == "filtered model")
         assert row.selects in ENDS
     # Of those in the loss, only a forward KL that no clamp lets go ends anywhere but at the local filter.
-    assert form("verl", "kl_loss_type=mse, k2", samples="policy").selects == "locally filtered model"
+    assert form("verl", "kl_loss_type=mse, k2", samples="policy").selects == "constrained decoding"
     plain = form("TRL", "use_bias_correction_kl=False (default to 1.9.1)")
-    assert plain.selects == "token forward limit"
+    assert plain.selects == "small-beta limit of k3"
 
 
 def test_a_clip_lets_the_wrong_tokens_go_and_the_page_says_so():
@@ -116,7 +116,7 @@ def test_a_clip_lets_the_wrong_tokens_go_and_the_page_says_so():
     assert term.stationary_kl.endswith(released)
     page = Path(__file__).parents[3] / "docs" / "your-trainers-kl.md"
     (row,) = [line for line in page.read_text().splitlines() if "low\\_var\\_kl, k3 |" in line]
-    assert "locally filtered model" in row
+    assert "constrained decoding" in row
 
 
 @pytest.mark.parametrize("length", [1, 2, 4, 6])

@@ -90,5 +90,5 @@ def test_a_side_that_asks_for_a_part_that_instances_lack_is_named():
     def side(z):
         return z
 
-    with pytest.raises(ValueError, match="side='a function of z' is not allowed: instances have x, y"):
+    with pytest.raises(ValueError, match="side='a function of z' is not allowed: test cases have x, y"):
         BINOMIAL.changed(neighbour("misspelt", lhs=side)).violation(at(x=1.0, y=1.0))

@@ -20,7 +20,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     printed = " ".join(done.output.split())
     for words in (
         "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token",
-        "With a small beta only correct answers remain, not in the base's proportions (token forward",
+        "With a small beta only correct answers remain, not in the base's proportions (small-beta",
         "Advantage: GRPOTrainer at G = 8",
         "Not settings of GRPOConfig: model_name_or_path.",
     ):
@@ -30,7 +30,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     assert "it/s" not in done.stderr
     written = json.loads(path.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
-    assert written["loss"]["selects"] == "token forward limit"
+    assert written["loss"]["selects"] == "small-beta limit of k3"
     assert written["not_read"] == ["model_name_or_path"]
 
 

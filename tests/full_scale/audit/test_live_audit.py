@@ -45,8 +45,8 @@ def kl(name, weight=0.04):
 @pytest.mark.parametrize(
     ("corrected", "term", "selects"),
     [
-        (False, "forward KL(ref||pi)", "token forward limit"),
-        (True, "reverse KL(pi||ref)", "locally filtered model"),
+        (False, "forward KL(ref||pi)", "small-beta limit of k3"),
+        (True, "reverse KL(pi||ref)", "constrained decoding"),
     ],
 )
 def test_the_flag_whose_default_flipped_decides_the_divergence_and_the_model_selected(

@@ -56,7 +56,7 @@ def test_columns_are_means_and_deviations_over_seeds_of_what_is_there():
     assert (grpo["greedy"].mean, grpo["greedy"].deviation) == pytest.approx((0.5, math.sqrt(0.13)))
     assert (grpo["excess KL"].mean, grpo["excess KL"].deviation) == (2.0, 1.0)
     assert grpo["Pass@8"].mean == 0.75
-    assert base["retention"] == base["styles kept"] == Column(())
+    assert base["retention"] == base["style entropy"] == Column(())
     assert (Column(()).mean, Column(()).deviation, base["greedy"].deviation) == (None, None, None)
 
 

@@ -247,7 +247,7 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     [
         ({}, "GRPO"),
         ({"kl": "k3", "coefficient": 0.3}, "GRPO, 0.3"),
-        ({"kl": "k3_corrected", "coefficient": 1.0}, "GRPO, corrected k3, 1"),
+        ({"kl": "k3_corrected", "coefficient": 1.0}, "GRPO, k3 with importance weight, 1"),
         ({"learning_rate": 1e-6}, "GRPO, Adam 1e-06"),
         ({"optimiser": "sgd", "measured_after": 10}, "GRPO, SGD 1e-05, kernel after 10 steps"),
         ({"rank": 8, "learning_rate": 2e-4}, "GRPO, LoRA 8"),
