@@ -149,13 +149,13 @@ class Expectation:
 def kind(objective: Objective) -> str | None:
     """The kind of an objective's KL, or rehearsal; None for a kind that no measured run has.
 
-    An unknown KL with a coefficient below every measured one counts as none: with such coefficients runs with
-    either kind of KL ended as those without.
+    An unknown KL with a coefficient of at most the least measured one counts as none: runs with that
+    coefficient ended as those without a KL.
     """
     if objective.rehearsal is not None:
         return None if objective.coefficient else REHEARSAL
     least = min(row.strength for row in measured() if row.kl in _KINDS.values())
-    if not objective.coefficient or (objective.divergence is None and objective.coefficient < least):
+    if not objective.coefficient or (objective.divergence is None and objective.coefficient <= least):
         return NONE if not objective.undecided else None
     return _KINDS.get(objective.divergence) if objective.divergence else None
 

@@ -18,7 +18,7 @@ from dph_theory.support.record import record
 ANSWERS = Path(__file__).parent / "answers"
 ACTOR = "actor_rollout_ref.actor."
 VERL = f"verl {ACTOR}use_kl_loss=true algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8"
-PLAIN, K3 = "use_bias_correction_kl=false", "(k3, coefficient 0.04"
+PLAIN, K3 = "use_bias_correction_kl=false", "(k3, coefficient 0.001"
 COUNTS = "--counts examples/counts/base.jsonl"
 TINY = "full_scale/recipe/recipes/tiny-sql.yaml"
 
@@ -61,7 +61,7 @@ NOT_YOURS = " Those numbers are that run's, not yours."
         (f"trl beta=0.04 {PLAIN}", f"{UNKNOWN}measured runs differ by task (SmolLM2-135M, last digits of "
          "products: Pass@256 went from 0.758 to 0.435). In the closest measured run (k3, coefficient "
          f"0.04{ON_SQL}"),
-        ("trl beta=0.001", f"{NEWEST}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} "
+        ("trl beta=0.001", f"{FALL}(k3 with importance weight, coefficient 0.04{ENDS}0.411.{NOT_YOURS} "
          "Your settings differ: k3 with importance weight at 0.001."),
         ("trl beta=0", f"{FALL}(GRPO{SQL}"),
         ("trl beta=0 scale_rewards=none", f"{FALL}(Dr. GRPO{SQL}"),
@@ -85,7 +85,7 @@ def test_the_course_of_pass_at_k_is_said_first_with_the_closest_measured_run(wor
     [
         ("trl beta=0 scale_rewards=batch", "(GRPO without a KL", "divided by the whole batch's std"),
         (f"{VERL} algorithm.filter_groups.enable=true", K3, "groups of equal rewards are left out"),
-        (f"{VERL} {ACTOR}entropy_coeff=0.01", "(k3, coefficient 0.04", "entropy bonus 0.01"),
+        (f"{VERL} {ACTOR}entropy_coeff=0.01", K3, "entropy bonus 0.01"),
         ("openrlhf algo.kl.init_coef=0.01 algo.advantage.estimator=dr_grpo rollout.n_samples_per_prompt=8",
          "(k3 with importance weight, coefficient 0.04", "k1 in the reward at 0.01"),
         (f"{VERL} reward_model.overlong_buffer.enable=true", K3, "overlong_buffer.enable=true"),
@@ -199,10 +199,9 @@ def in_line_of(text):
 @pytest.mark.parametrize(
     ("words", "advice"),
     [
-        ("trl beta=0", "GRPO without a KL 0.392 0.618 use_bias_correction_kl=false beta=1 0.727 0.306"),
-        ("trl beta=0 --trainer-version 0.18", "GRPO without a KL 0.392 0.618 beta=1 0.727 0.306"),
+        ("trl beta=0 --trainer-version 0.18", "GRPO without a KL 0.627 0.550 beta=0.3 0.997 0."),
         ("trl beta=0.3 use_bias_correction_kl=false", "k3, coefficient 0.3 0.648 0.479 beta=1 0.727 0.306"),
-        ("slime n-samples-per-prompt=8", "--use-kl-loss=true --kl-loss-type=k3 --kl-loss-coef=1 0.727 0.306"),
+        ("slime n-samples-per-prompt=8", "--use-kl-loss=true --kl-loss-type=k3 --kl-loss-coef=0.3 0.997 0."),
         ("trl beta=1 use_bias_correction_kl=false", None),
         ("prime-rl orchestrator.group_size=8", None),
         ("areal", None),
@@ -254,8 +253,8 @@ def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_th
         stored = json.loads((tmp_path / "found.json").read_text())
         expected = stored.pop("expected")
         assert {name for name in wanted if json.loads(json.dumps(wanted[name])) != stored[name]} <= {"read"}
-        assert expected["course"] == "fall"
-        nearest = {"model": "SmolLM2-135M", "form": "k3", "strength": 0.04, "steps": 20}
+        assert (expected["course"], expected["reason"][:23]) == ("", "measured runs differ by")
+        nearest = {"task": "SQL queries", "form": "k3", "strength": 0.04, "steps": 640}
         assert expected["nearest"].items() >= nearest.items()
 
 
@@ -341,7 +340,9 @@ def test_two_versions_with_one_course_share_an_answer_and_others_are_named(tmp_p
     assert "Before 1.10: k3 in the loss, coefficient 0.04: forward KL per token." in in_line(done)
     (tmp_path / "run.yaml").write_text("num_generations: 8\nscale_rewards: group\nbeta: 1\n")
     done = predict(str(tmp_path / "run.yaml"))
-    assert in_line(done).startswith("Held-out Pass@k at large k depends: TRL 1.16: ")
+    assert in_line(done).startswith(
+        "Held-out Pass@k will probably fall at large k. Before 1.10 it will probably be retained."
+    )
 
 
 def test_a_recipe_with_the_counts_of_a_run_of_several_sets_asks_for_the_set(tmp_path):
@@ -363,9 +364,9 @@ def test_a_recipe_with_the_counts_of_a_run_of_several_sets_asks_for_the_set(tmp_
 @pytest.mark.parametrize(
     ("words", "methods"),
     [
-        ("trl beta=0", ["GRPO", "MaxRL", "DPH-F", "DPH-MaxRL"]),
-        ("trl beta=0 scale_rewards=none", ["Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL"]),
-        (f"{TINY} method.name=MaxRL", ["MaxRL", "DPH-F", "DPH-MaxRL"]),
+        ("trl beta=0", ["GRPO", "MaxRL", "DPH-JS", "DPH-F", "DPH-MaxRL"]),
+        ("trl beta=0 scale_rewards=none", ["Dr. GRPO", "MaxRL", "DPH-JS", "DPH-F", "DPH-MaxRL"]),
+        (f"{TINY} method.name=MaxRL", ["MaxRL", "DPH-JS", "DPH-F", "DPH-MaxRL"]),
         (f"{TINY} method.name=DPH-MaxRL", []),
     ],
 )
