@@ -219,7 +219,7 @@ def _sql(records: Records) -> dict[str, Any]:
         "methods": methods,
         "forecasts": forecasts,
         "claims": Table.from_rows(head, rows).markdown(),
-        "k3": pass_rates(by_label["GRPO + k3 0.04"], 640),
+        "k3": {strength: pass_rates(by_label[f"GRPO + k3 {strength}"], 640) for strength in ("0.001", "0.04")},
         "claim": {claim["name"]: claim for claim in results["claims"]},
     }
 
