@@ -250,7 +250,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
     recipe = build(Recipe, {**values, **empty}, "")
     if changed:
-        from .methods import METHODS  # Loads torch, which faults of single keys need not wait for.
+        from .methods import METHODS  # Imports this module.
 
         for name in sorted(changed):
             choice("methods key", name, METHODS)

@@ -123,8 +123,10 @@ def test_a_server_that_dies_loses_nothing_and_one_that_refuses_is_named(serve, t
         ({"error": "out of memory"}, "out of memory"),
         (None, "a reply without choices: null"),
         (7, "a reply without choices: 7"),
-        ("[" * 200_000, r"no JSON \(RecursionError"),
-        ("<html>gateway timeout</html>", "no JSON .*gateway timeout"),
+        ("[" * 200_000, "no valid JSON: it is nested too deeply"),
+        ('{"choices": [{"text": "1"}], "choices": [{"text": "2"}]}', "'choices' appears twice"),
+        ('{"choices": [{"message": {"content": "1", "content": "2"}}]}', "'content' appears twice"),
+        ("<html>gateway timeout</html>", "no valid JSON.*gateway timeout"),
     ],
 )
 def test_a_reply_that_is_no_answer_is_shown_and_nothing_is_counted(serve, tmp_path, reply, says):
