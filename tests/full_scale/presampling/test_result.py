@@ -78,5 +78,5 @@ def test_what_is_not_there_or_torn_is_said(tmp_path):
     with pytest.raises(RefusedError, match="begun and not finished"):
         Presampling.load(tmp_path)
     (tmp_path / "presample.json").write_text('{"kind"')
-    with pytest.raises(ValueError, match=r"presample\.json.*a record in JSON.*remove it, and run dph"):
+    with pytest.raises(ValueError, match=r"presample\.json.*is no valid JSON.*remove it, and run dph"):
         Presampling.load(tmp_path)
