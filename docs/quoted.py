@@ -219,7 +219,9 @@ def _sql(records: Records) -> dict[str, Any]:
         "methods": methods,
         "forecasts": forecasts,
         "claims": Table.from_rows(head, rows).markdown(),
-        "k3": {strength: pass_rates(by_label[f"GRPO + k3 {strength}"], 640) for strength in ("0.001", "0.04")},
+        "k3": {
+            strength: pass_rates(by_label[f"GRPO + k3 {strength}"], 640) for strength in ("0.001", "0.04")
+        },
         "claim": {claim["name"]: claim for claim in results["claims"]},
     }
 

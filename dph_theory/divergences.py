@@ -225,6 +225,7 @@ def named(name: str) -> FDivergence:
             raise argument_error("divergence", name, allowed) from error
         if not isinstance(divergence, FDivergence):
             raise argument_error("divergence", name, "module:OBJECT, an FDivergence")
+        divergence([0.5, 0.5], [0.25, 0.75])  # A wrong declaration is refused at the first use.
         return divergence
     choice("divergence", name, DIVERGENCES)
     return DIVERGENCES[name]

@@ -80,7 +80,7 @@ class FDivergence:
         """Generator f as an expression in u. Raises ValueError if `declared` returns none."""
         try:
             return sympy.sympify(self.declared(_ratio()))
-        except (TypeError, AttributeError, sympy.SympifyError) as error:
+        except Exception as error:  # Of a user's own function.
             allowed = f"a sympy expression of u, with functions as sympy.sqrt, not numpy's ({error})"
             raise argument_error("declared", self.name, allowed) from error
 

@@ -1,6 +1,5 @@
 """Stored records as data frames: a row per run or model, a column per fact."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ import pandas as pd
 
 from dph_theory.intervals import mean_interval
 from dph_theory.support.errors import argument_error
-from dph_theory.support.record import checked
+from dph_theory.support.record import stored_record
 from dph_theory.support.table import Table
 from toy_lm.experiments import NAMES as TOY
 from toy_lm.styles.results import models
@@ -48,10 +47,7 @@ def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
     if not path.is_file():
         made_by = MADE_BY.get(name.removesuffix("_quick"), "").format(path=path)
         raise ValueError(f"{path} does not exist" + (f". Run `{made_by}` first." if made_by else "."))
-    try:
-        return checked(json.loads(path.read_text(encoding="utf-8")), kind)
-    except json.JSONDecodeError as error:
-        raise argument_error("numbers", str(path), f"valid JSON ({error})") from error
+    return stored_record(path, kind)
 
 
 def stored_name(name: str, quick: bool) -> str:

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from dph_theory.support import terminal
-from dph_theory.support.errors import RefusedError
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
@@ -66,6 +66,10 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
     evaluation requires: at temperature 1, without truncation.
     """
     with _stage(f"finished batches of prompts are stored in {path}.parts") as (console, progress):
+        from .tasks.loaders import Options, verifier_name, verifier_of
+
+        _require_inputs(model="" if options["server"] else options["model"], data=options["prompts"])
+        verifier_of(Options(), {verifier_name(options["verifier"])}).close()
         from .stages import CountSettings, count_stage
 
         settings = CountSettings(keep=keep is not None, **options)
@@ -81,6 +85,7 @@ def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are stored") as (console, progress):
         recipe = _recipe(config, overrides)
+        _require_task(config, overrides)
         from .stages import presample_stage
 
         _say(console, presample_stage(recipe, progress, partial(_say, console)).findings)
@@ -203,6 +208,13 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
     the correct answers, or of rows {"prompt", ...} whose answers are sampled and judged.
     """
     with _stage(f"finished measurements are stored in {path}.parts", path) as (console, progress):
+        if options["config"] is None:
+            if len(words) < 2:
+                raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
+            for word in words:
+                _require_inputs(argument=word)
+        else:
+            _require_task(options["config"], words)
         from dph_theory.transfer.report import kernel_summary
 
         from .stages import transfer_stage
@@ -260,6 +272,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 def methods_command(config: str, names: str | None, seeds: int, overrides: Sequence[str]) -> None:
     """Pre-sample, train and evaluate GRPO, Dr. GRPO, MaxRL, DPH-F and DPH-MaxRL, one after the other."""
     with _stage("finished stages are stored") as (console, progress):
+        _require_task(config, overrides)
         from .methods import COMPARED, compare_methods, pass_tables
 
         methods = tuple(name.strip() for name in names.split(",")) if names else COMPARED
@@ -335,22 +348,34 @@ def list_experiments() -> None:
 
 def _recipe(config: str, overrides: Sequence[str], *needs: str) -> "Recipe":
     """Load a recipe; refuse before heavy packages load if it is wrong, or if a needed stage is unfinished."""
-    from dph_theory.support.checking import typed_arguments
-
     from .recipe.folders import Folders
+    from .recipe.methods import require_settings
     from .recipe.schema import load_recipe
-    from .recipe.settings import KINDS
 
     recipe = load_recipe(config, overrides)
     if not recipe.name:
         raise click.UsageError(f"{config} has no name, which names the folder of the run: add name=NAME")
-    typed_arguments(KINDS, dict(recipe.train), "train.", owner="GRPOConfig")
+    require_settings(recipe)
     Folders.of_recipe(recipe).require(*needs)
-    from .recipe.methods import setup  # Loads torch.
-
-    # A target pass rate needs measured rates, which the stage itself reads.
-    setup(replace(recipe.method, mu=None), train=recipe.train)
     return recipe
+
+
+def _require_inputs(**places: str) -> None:
+    """Refuse a model or a file that is missing before heavy packages load."""
+    from .storage.places import require_here
+
+    for argument, place in places.items():
+        require_here(argument, place, "a file, a folder, or a name on the Hub")
+
+
+def _require_task(config: str, overrides: Sequence[str]) -> None:
+    """Refuse a recipe whose model, data or verifier is missing before heavy packages load."""
+    from .recipe.schema import load_recipe
+    from .tasks.loaders import load_task
+
+    recipe = load_recipe(config, overrides)
+    _require_inputs(**{"model.path": recipe.model.path})
+    load_task(recipe.task).close()
 
 
 @contextmanager

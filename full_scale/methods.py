@@ -17,9 +17,8 @@ from dph_theory.support.record import record
 from dph_theory.support.table import Table
 
 from .evaluation.evaluated_run import Evaluation
-from .recipe.methods import METHODS
+from .recipe.methods import METHODS, require_settings
 from .recipe.schema import Recipe, load_recipe
-from .stages import evaluate_stage, presample_stage, run_stages
 
 COMPARED = ("GRPO", "Dr. GRPO", "MaxRL", "DPH-F", "DPH-MaxRL")
 """Methods trained by default. Dr. GRPO is GRPO with an undivided advantage."""
@@ -45,7 +44,7 @@ class MethodRun:
         for override in overrides:
             if override.partition("=")[0] in ("method.name", "seed", "name"):
                 raise argument_error("override", override, "another key: --methods and --seeds decide it")
-        choice("methods", method, {*METHODS, *COMPARED})
+        choice("methods", method, dict.fromkeys((*COMPARED, *METHODS)))
         name = [f"method.name={'GRPO' if method == 'Dr. GRPO' else method}", f"seed={seed}"]
         undivided = ["method.divided_by=none"] if method == "Dr. GRPO" else []
         run = f"name={config.removesuffix('.yaml').rpartition('/')[2]}-{method.lower().replace('. ', '-')}"
@@ -77,6 +76,10 @@ def compare_methods(
         RefusedError: If a stage cannot resume from the contents of the output folder.
     """
     runs = [MethodRun.at_seed(config, overrides, method, seed) for seed in range(seeds) for method in methods]
+    for run in runs:
+        require_settings(run.recipe)
+    from .stages import evaluate_stage, presample_stage, run_stages  # Loads transformers.
+
     first = runs[0].recipe
     presample_stage(first, progress)
     base = evaluate_stage(first, progress, base_only=True)

@@ -10,7 +10,6 @@ from typing import Any
 import transformers
 from accelerate import PartialState
 
-from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress, silent
 from dph_theory.transfer import AnswerKernel
 
@@ -136,8 +135,6 @@ def transfer_stage(
     """
     from .transfer.measure import measure_files, measure_sampled
 
-    if config is None and len(words) < 2:
-        raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
     options: Any = {"limit": limit, "metric": metric, "progress": progress, "say": say}
     if config is None and verifier is None:
         model, *files = words

@@ -102,6 +102,8 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
     chosen = {name.lower(): name for name in (*names, "advantages")}
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     if trainer is None:
+        if json_path is not None:
+            raise click.UsageError("--json: no TRAINER is given, so there are no findings to write")
         listed = [f"{name} ({names.count(name) or 'all'})" for name in chosen.values()]
         terminal.say(console, "\n".join(wrap(f"Forms audited by trainer: {', '.join(listed)}.", WIDTH)))
         terminal.say(console, "Next: dph audit catalogue TRL")

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from ..support.errors import argument_error, choice
 from .inputs import floats
+from .methods import ADVANTAGE_BASELINES
 from .reductions import working_dtype
 
 Advantage = Callable[[Any], Any]  # Maps rewards (groups, G) to advantages (groups, G).
-ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
 DIVISORS = ("std", "mean", "none")
 """Divisors of an advantage: the group's std (GRPO), its mean (MaxRL), or none (Dr. GRPO, RLOO)."""
 # Added to a std or a mean.

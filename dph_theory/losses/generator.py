@@ -4,6 +4,7 @@ The losses of the authors' release are restated beside it as their code computes
 included.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -11,9 +12,10 @@ from torch import Tensor
 
 from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
-from ..support.errors import choice
-from .inputs import LEVELS, TokenMask, Tokens, token_batch
+from ..support.errors import argument_error, choice
+from .inputs import TokenMask, Tokens, floats, token_batch
 from .kl_terms import ESTIMATORS
+from .methods import LEVELS
 from .reductions import FunctionWithSlope, at_level, reduced, weighted_sum, weights, working_dtype
 
 Loss = Callable[..., Tensor]
@@ -118,3 +120,17 @@ def released_alpha(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     u, alpha = torch.exp(log_pi - log_ref), 0.2
     values = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
     return reduced(values, mask, "token_mean")
+
+
+def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
+    """Loss of DPH, exploration + eta rehearsal; at eta = 0 the exploration alone.
+
+    Both losses are scalars. Raises ValueError for tensors that are not floating scalars, and for an eta that
+    is negative or not finite. Source: li2025choice.
+    """
+    floats("exploration", exploration, ())
+    floats("rehearsal", rehearsal, ())
+    if not 0 <= eta < math.inf:
+        raise argument_error("eta", eta, "a finite number, at least 0")
+    # Not 0 times the rehearsal, which is nan for an infinite rehearsal.
+    return exploration if eta == 0 else exploration + eta * rehearsal

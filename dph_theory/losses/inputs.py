@@ -12,9 +12,6 @@ Tokens: TypeAlias = Tensor  # Floats of any dtype, shape (batch, tokens).
 TokenMask: TypeAlias = Tensor
 """True (or 1) at the tokens that count, shape (batch, tokens); masked tokens may have any value."""
 
-LEVELS = ("token", "sequence")
-REDUCTIONS = ("token_mean", "sequence_mean", "sum", "sequence_sum")
-
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:
     """Require one number strictly inside an interval."""

@@ -1,24 +1,24 @@
-"""The named methods, as small frozen configurations of the losses of this package."""
+"""The named methods, as small frozen configurations of the losses of this package; loads without torch."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from torch import Tensor
-
+from .. import losses
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
-from ..support.errors import argument_error
-from .advantages import group_advantages, informative_groups
-from .generator import generator_loss
-from .inputs import floats
 from .kl_terms import KL_FORMS
 from .objective import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS, Objective
-from .penalty import kl_penalty
-from .policy_losses import ppo_clip_loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
+LEVELS = ("token", "sequence")
+REDUCTIONS = ("token_mean", "sequence_mean", "sum", "sequence_sum")
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,19 @@ class Exploration:
     baseline: str = "mean"
     dynamic_sampling: bool = False
 
-    def advantages(self, rewards: Tensor) -> Tensor:
+    def advantages(self, rewards: "Tensor") -> "Tensor":
         """Advantages (groups, size) of rewards (groups, size)."""
-        return group_advantages(rewards, divided_by=self.divided_by, baseline=self.baseline)
+        return losses.group_advantages(rewards, divided_by=self.divided_by, baseline=self.baseline)
 
-    def trained_groups(self, rewards: Tensor) -> Tensor:
+    def trained_groups(self, rewards: "Tensor") -> "Tensor":
         """Mask of the trained groups of rewards (groups, size): all, or those with different rewards."""
-        return informative_groups(rewards) | (not self.dynamic_sampling)
+        return losses.informative_groups(rewards) | (not self.dynamic_sampling)
 
-    def loss(self, log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, log_pi: "Tensor", log_old: "Tensor", advantages: "Tensor", mask: "Tensor") -> "Tensor":
         """Clipped surrogate loss, a scalar, of rollouts (rows, tokens) with advantages (rows,)."""
-        clipped = partial(ppo_clip_loss, level=self.level, reduction=self.reduction, dual_clip=self.dual_clip)
+        clipped = partial(
+            losses.ppo_clip_loss, level=self.level, reduction=self.reduction, dual_clip=self.dual_clip
+        )
         return clipped(log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high)
 
 
@@ -57,11 +59,17 @@ class Penalty:
     form: str = "loss"
 
     def loss(
-        self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, *, log_old: Tensor, reduction: str = "token_mean"
-    ) -> Tensor:
+        self,
+        log_pi: "Tensor",
+        log_ref: "Tensor",
+        mask: "Tensor",
+        *,
+        log_old: "Tensor",
+        reduction: str = "token_mean",
+    ) -> "Tensor":
         """Estimate of the KL in nats, a scalar, on the policy's samples (rows, tokens); no coefficient."""
         old = log_old if self.estimator == "k3_corrected" else None
-        return kl_penalty(self.estimator, log_pi, log_ref, mask, log_old=old, reduction=reduction)
+        return losses.kl_penalty(self.estimator, log_pi, log_ref, mask, log_old=old, reduction=reduction)
 
 
 @dataclass(frozen=True)
@@ -75,9 +83,9 @@ class Rehearsal:
     level: str = "token"
     reduction: str = "token_mean"
 
-    def loss(self, log_ratio: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, log_ratio: "Tensor", mask: "Tensor") -> "Tensor":
         """Divergence, a scalar, on stored rows of log pi/ref (rows, tokens), without eta."""
-        return generator_loss(
+        return losses.generator_loss(
             self.divergence, log_ratio, mask, level=self.level, reduction=self.reduction, gauge=self.gauge
         )
 
@@ -109,20 +117,6 @@ class Method:
             TOKENS if exploration.reduction == "token_mean" else ANSWERS,
             mixed_only=exploration.dynamic_sampling,
         )
-
-
-def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:
-    """Loss of DPH, exploration + eta rehearsal; at eta = 0 the exploration alone.
-
-    Both losses are scalars. Raises ValueError for tensors that are not floating scalars, and for an eta that
-    is negative or not finite. Source: li2025choice.
-    """
-    floats("exploration", exploration, ())
-    floats("rehearsal", rehearsal, ())
-    if not 0 <= eta < math.inf:
-        raise argument_error("eta", eta, "a finite number, at least 0")
-    # Not 0 times the rehearsal, which is nan for an infinite rehearsal.
-    return exploration if eta == 0 else exploration + eta * rehearsal
 
 
 # shao2024grpo: the mean over each answer, then over answers; normalised advantages; k3 with coefficient 0.04.

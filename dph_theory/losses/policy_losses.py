@@ -18,8 +18,9 @@ from torch import Tensor
 
 from ..support.errors import argument_error, choice
 from .generator import Loss, log_ratio
-from .inputs import LEVELS, REDUCTIONS, TokenMask, Tokens, floats, number, token_batch
+from .inputs import TokenMask, Tokens, floats, number, token_batch
 from .kl_terms import Setting, bounded, rows
+from .methods import LEVELS, REDUCTIONS
 from .reductions import at_level, reduced, weighted_sum, weights, working_dtype
 
 

@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ..support.errors import choice
-from .inputs import REDUCTIONS, TokenMask, Tokens
+from .inputs import TokenMask, Tokens
+from .methods import REDUCTIONS
 
 FunctionWithSlope: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """Maps tensors to (value, slope in the first one); finite at zero arguments, where the value is 0."""

@@ -242,6 +242,7 @@ def _objective(
     unknown, harmless = ("!?", "~") if acting else ("!", "~?")
     reasons = [
         "the stationary policy of a KL in the loss together with one in the reward" if acting[1:] else "",
+        "a negative coefficient, which rewards the distance to the base" if coefficient < 0 else "",
         *(words for *_, words in kls),
         "the end of this KL" if kl is not None and acting and kl.unknown else "",
         *(text.lstrip("!? ") for text in rest.values() if text and text[0] in unknown),

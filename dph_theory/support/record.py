@@ -1,6 +1,5 @@
 """Results as JSON and back: frozen classes, and the record that passes from computation to drawing."""
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import RefusedError, argument_error
+from .rows import json_document
 
 T = TypeVar("T")
 _PLAIN = {str, int, float, bool, type(None)}
@@ -141,6 +141,15 @@ def checked(value: Any, kind: str) -> dict[str, Any]:
     return value
 
 
+def stored_record(path: Path, kind: str) -> dict[str, Any]:
+    """Read the record of that kind in a JSON file; ValueError names the file and what is wrong in it."""
+    value = json_document(path)
+    try:
+        return checked(value, kind)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
     """Read the record of that kind that the command `made_by` wrote; RefusedError if it is missing.
 
@@ -149,11 +158,9 @@ def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
     if not path.is_file():
         raise RefusedError(f"no {path.name} in {path.parent}: run {made_by}")
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        allowed = f"a record in JSON ({error}); remove it, and run {made_by}"
-        raise argument_error("file", str(path), allowed) from error
-    return checked(value, kind)
+        return stored_record(path, kind)
+    except ValueError as error:
+        raise ValueError(f"{error}; remove it, and run {made_by}") from error
 
 
 def _version(package: str) -> str:

@@ -19,7 +19,6 @@ from ..recipe.folders import RECORD, require_presampling
 from ..recipe.schema import Recipe
 from ..storage.tensors import database_hashes, hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
-from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
@@ -196,9 +195,4 @@ class Presampling:
             )
         if self.unfinished:
             sentences.append(self._cut_off_text())
-        if unjudged := self.outcomes.get(JudgeOutcome.GOLD_ERROR, 0):
-            sentences.append(
-                f"{unjudged} rollouts count as incorrect because their reference was not judged: an error of"
-                " the data, such as a reference query that does not run"
-            )
         return sentences

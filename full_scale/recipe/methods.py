@@ -9,10 +9,12 @@ from dph_theory import DIVERGENCES
 from dph_theory.binary_reward import beta_for_mean_pass_rate
 from dph_theory.losses import DPH_MAXRL, MAXRL, TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.losses import METHODS as LOSSES
+from dph_theory.support.checking import typed_arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from .rehearsal import DEFINITION, rehearses
-from .schema import MethodConfig
+from .schema import MethodConfig, Recipe
+from .settings import KINDS
 from .validation import check_settings
 
 _GROUPS_OF_EQUAL_REWARDS = (
@@ -103,6 +105,13 @@ def setup(
     if arguments["scale_rewards"] in ("group", True) and method.alpha is None:
         notes = [_DEVIATION, *notes]
     return Setup(MappingProxyType(arguments), tuple(notes))
+
+
+def require_settings(recipe: Recipe) -> None:
+    """Raise ValueError for a method or a setting in `train` that is not allowed; torch is not loaded."""
+    typed_arguments(KINDS, dict(recipe.train), "train.", owner="GRPOConfig")
+    # A target pass rate needs measured rates, which the stage itself reads.
+    setup(replace(recipe.method, mu=None), train=recipe.train)
 
 
 OF_RECIPE: Mapping[str, str] = MappingProxyType(

@@ -250,7 +250,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     empty: dict[str, Any] = {name: {} for name in sections if name in values and values[name] is None}
     recipe = build(Recipe, {**values, **empty}, "")
     if changed:
-        from .methods import METHODS  # Loads torch, which faults of single keys need not wait for.
+        from .methods import METHODS  # Imports this module.
 
         for name in sorted(changed):
             choice("methods key", name, METHODS)
@@ -261,6 +261,9 @@ def _method_changes(layer: Mapping[str, Any]) -> Mapping[str, Any]:
     methods = layer.get("methods", {})
     if not isinstance(methods, Mapping):
         raise argument_error("methods", methods, "a mapping of methods to what changes for each")
+    for name, own in methods.items():
+        if own is not None and not isinstance(own, Mapping):
+            raise argument_error(f"methods.{name}", own, "a mapping of keys to values")
     return methods
 
 
@@ -276,8 +279,6 @@ def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) 
     values: dict[str, Any] = {}
     for layer in layers:
         own = _method_changes(layer).get(name) or {}
-        if not isinstance(own, Mapping):
-            raise argument_error(f"methods.{name}", own, "a mapping of keys to values")
         values = _merged(_merged(values, {key: layer[key] for key in layer if key != "methods"}), own)
     if isinstance(overriding.get("method"), Mapping) and "name" in overriding["method"]:
         values["name"] = f"{values['name']}-{str(name).lower()}"

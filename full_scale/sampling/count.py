@@ -27,7 +27,7 @@ from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
 from ..storage.journal import SharedJournal
 from ..storage.locks import locked
 from ..tasks.benchmarks import ExampleSource
-from ..tasks.loaders import Options, verifier_of
+from ..tasks.loaders import TEXTS, Options, verifier_name, verifier_of
 from ..tasks.protocol import (
     Prompt,
     RewardWithoutThresholdError,
@@ -39,7 +39,7 @@ from ..tasks.protocol import (
     refuse_all_failed,
 )
 from .answers import AnsweringModel, judged_answers, own_batches
-from .prompts import TEXTS, PromptStream, verifier_name
+from .prompts import PromptStream
 from .server import AnsweringServer
 
 KIND, JOURNAL = "full_scale.count", "answers.jsonl"

@@ -14,19 +14,6 @@ from dph_theory.support.errors import argument_error
 from ..storage.tensors import database_hashes
 from ..tasks.benchmarks import LAYOUTS, DataRow, ExampleSource, stream_rows
 from ..tasks.protocol import Prompt
-from ..tasks.verifiers import texts
-
-TEXTS = f"{texts.__name__}:"
-VERIFIERS = {"math": "maths", "sql": "sql", "exact": f"{TEXTS}exact", "regex": f"{TEXTS}regex"}
-"""Names of the built-in verifiers for users, and the names by which a task's options select them."""
-
-
-def verifier_name(verifier: str) -> str:
-    """Verifier's name as in a task's options; ValueError unless it is known or MODULE:FUNCTION."""
-    if verifier not in VERIFIERS and not all(verifier.rpartition(":")):
-        allowed = f"{', '.join(VERIFIERS)}, MODULE:FUNCTION or FILE.py:FUNCTION"
-        raise argument_error("verifier", verifier, allowed)
-    return VERIFIERS.get(verifier, verifier)
 
 
 class Survey(NamedTuple):

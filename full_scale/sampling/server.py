@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from dph_theory.support.errors import RefusedError
+from dph_theory.support.rows import parsed_json
 
 from ..models.generation import DRAWN, Completion, derived_seed, prompt_of
 from ..recipe.schema import Recipe
@@ -90,10 +91,10 @@ class AnsweringServer:
         except (OSError, HTTPException, ValueError) as error:
             raise self._refused(f"{type(error).__name__}: {error}") from error
         try:
-            received = json.loads(body)
-        except (ValueError, RecursionError) as error:
+            received = parsed_json(body)
+        except ValueError as error:
             shown = body[:_SHOWN].decode(errors="replace")
-            raise self._refused(f"a reply that is no JSON ({type(error).__name__}): {shown}") from error
+            raise self._refused(f"a reply that {error}: {shown}") from error
         choices = received.get("choices") if isinstance(received, dict) else None
         if not isinstance(choices, list) or not choices:
             raise self._refused(f"a reply without choices: {_shown(received)}")

@@ -116,9 +116,9 @@ def _row(where: str, values: Any) -> DataRow:
 def _read_dataset(
     path: Path, data: str, split: str, subset: str | None, files: Sequence[str]
 ) -> Iterator[DataRow]:
+    require_here("data", data, ALLOWED)
     from datasets import load_dataset
 
-    require_here("data", data, ALLOWED)
     name = str(path) if path.is_dir() else data
     try:
         rows = load_dataset(name, subset, split=split)

@@ -14,10 +14,23 @@ from dph_theory.support.errors import argument_error, choice
 from ..recipe.schema import TaskConfig
 from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, VERDICT, Task, Verifier, WeightedReward
+from .verifiers import texts
 from .verifiers.maths import MathsVerifier
 from .verifiers.own import OwnReward, OwnVerifier
 from .verifiers.pool import Dispatch, with_options
 from .verifiers.sql import SqlVerifier
+
+TEXTS = f"{texts.__name__}:"
+VERIFIERS = {"math": "maths", "sql": "sql", "exact": f"{TEXTS}exact", "regex": f"{TEXTS}regex"}
+"""Names of the built-in verifiers for users, and the names by which a task's options select them."""
+
+
+def verifier_name(verifier: str) -> str:
+    """A verifier as a task's options name it; ValueError for one that is neither here nor a function."""
+    if verifier not in VERIFIERS and not all(verifier.rpartition(":")):
+        allowed = f"{', '.join(VERIFIERS)}, MODULE:FUNCTION or FILE.py:FUNCTION"
+        raise argument_error("verifier", verifier, allowed)
+    return VERIFIERS.get(verifier, verifier)
 
 
 @dataclass(frozen=True, config=CHECKED)

@@ -11,7 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 from dph_theory.support.errors import RefusedError, argument_error
 
 # Outcomes of a failed verifier, with a default detail.
-FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
+FAILED = {
+    "crash": "its process died",
+    "timeout": "no verdict in its time",
+    "gold_error": "the reference cannot be judged",
+}
 UNREADABLE = "unreadable"  # Outcome without a comparison, because the database cannot be read.
 VERDICT = "verifier"  # Name of the reward that is correctness.
 _SHOWN = 5  # Maximal number of listed values that are neither 0 nor 1.
@@ -142,7 +146,8 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
 
     Raises:
         VerifierError: If a database cannot be read, or if the verifier failed on every answer to several
-            prompts. Failures on a single prompt may come from its data, and are outcomes.
+            prompts. Failures on a single prompt, or on its reference, may come from its data, and are
+            outcomes.
         RewardWithoutThresholdError: If it returned anything but true and false, 0 and 1.
     """
     scores = verifier(examples, completions)
@@ -158,7 +163,8 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
             text += " (task.options.own.correct_from in a recipe)"
         raise RewardWithoutThresholdError(text)
     if len({example.id for example in examples}) > 1:
-        refuse_all_failed(failures(scores), len(scores))
+        of_verifier = [score for score in scores if score.outcome != "gold_error"]
+        refuse_all_failed(failures(of_verifier), len(scores))
     return scores
 
 

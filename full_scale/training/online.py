@@ -10,6 +10,7 @@ from torch import Tensor
 from dph_theory.losses import PassRates, alpha_dpg_rewards, clipped_ratio_count, group_advantages
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error
+from dph_theory.support.user_code import imported
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
 from ..tasks.protocol import own_modules, source_of
@@ -52,6 +53,12 @@ class OnlineConfig(DPHConfig):
     """Also estimate the effective logit step and the drift by sampling noise. Costs one more forward pass."""
     keep_moments: bool = False  # Does a finished run keep its last checkpoint, to be extended?
     forms = (*DPHConfig.forms, DEFINITION)
+
+
+def divergence_code(name: str) -> dict[str, str]:
+    """Hashes of the modules of a user's own divergence module:OBJECT, by name; none for a named one."""
+    module, colon, _ = name.partition(":")
+    return source_of(*own_modules(imported(module).__name__)) if colon else {}
 
 
 class OnlineTrainer(ExactResume, DPHTrainer):
@@ -108,7 +115,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def course(self) -> dict[str, Any]:
         """Settings that must be equal to resume, with the rehearsal's buffer and its divergence's code."""
         digest = self.rehearsal.digest if self.rehearsal and rehearses(vars(self.args)) else None
-        code = source_of(*own_modules(self.args.divergence.partition(":")[0]))
+        code = divergence_code(self.args.divergence)
         return {**super().course(), "rehearsal": digest, "divergence code": code}
 
     def _generate_single_turn(

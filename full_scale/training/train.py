@@ -31,9 +31,11 @@ from .card import write_card
 from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, VerifierReward
 from .metrics import CERTIFIED, EQUAL_REWARDS, StepReport
-from .online import OnlineConfig, OnlineTrainer
+from .online import OnlineConfig, OnlineTrainer, divergence_code
 from .resume import export, has_weights, last_checkpoint
 from .trained_run import TrainingRecord
+
+_CODE = "divergence code"
 
 
 def train(
@@ -137,7 +139,7 @@ def _record(
         initial_hash=hashes.model,
         trained_hash=trained_hash,
         method=name,
-        arguments=dict(trainer.arguments),
+        arguments={**trainer.arguments, _CODE: divergence_code(trainer.args.divergence)},
         log=log,
         base_rates={name: rate.value for name, rate in presampling.rates.items()},
         rehearsed=list(presampling.pef),
@@ -207,6 +209,10 @@ def _finished(folders: Folders, recipe: Recipe, hashes: ModelHashes) -> Training
     steps = given_recipe["train"].get("max_steps", 0)
     lengthened = {**stored_recipe, "train": {**stored_recipe["train"], "max_steps": steps}}
     longer = steps > finished.steps and lengthened == given_recipe
+    code = divergence_code(recipe.method.divergence or "")
+    if (stored_recipe == given_recipe or longer) and finished.arguments.get(_CODE, code) != code:
+        allowed = f"{finished.arguments[_CODE]}, with which {folders.run_folder} was trained"
+        raise argument_error(_CODE, code, allowed)
     if stored_recipe == given_recipe and has_weights(folders.model):
         finished.require_model(model_hash(folders.model, {recipe.model.path: hashes.model}), folders.model)
         return finished

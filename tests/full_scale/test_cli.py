@@ -2,7 +2,9 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,7 @@ from full_scale import cli
 from full_scale.models import versions
 from full_scale.recipe.schema import RECIPES
 
+ROOT = Path(__file__).parents[2]
 TINY = ("--config", "tiny-sql")
 
 
@@ -109,6 +112,43 @@ def test_a_refusal_comes_before_heavy_packages_are_loaded(monkeypatch, tmp_path,
     found = invoke(getattr(cli, f"{command}_command"), *words)
     assert found.exit_code == 2
     assert re.search(says.format(re.escape(str(tmp_path))), found.output), found.output
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("train --dry-run method.name=NOPE", "method.name='NOPE' is not allowed: one of GRPO, "),
+        ("train --dry-run method.name=DPH-F method.divergence=own:X", "module:OBJECT that can be imported"),
+        ("train --dry-run train.top_k=3", "set sampling.top_k instead"),
+        ("presample method.eta=3", "method.eta=3.0 is not allowed: not with GRPO"),
+        ("presample model.path=./none", "no such path on this machine"),
+        ("presample task.data=none.jsonl", "data='none.jsonl' is not allowed"),
+        ("presample task.options.verifier=none.py:f", "verifier='none.py:f'"),
+        ("methods --methods GRPO,NOPE", "methods='NOPE' is not allowed: one of GRPO, "),
+        ("methods method.eta=3", "method.eta=3.0 is not allowed: not with GRPO"),
+        ("count none.jsonl rows.jsonl --verifier exact --to c.jsonl", "model='none.jsonl' is not allowed"),
+        ("count smollm2 none.jsonl --verifier exact --to c.jsonl", "data='none.jsonl' is not allowed"),
+        ("count smollm2 rows.jsonl --verifier none.py:f --to c.jsonl", "verifier='none.py:f'"),
+        ("count smollm2 rows.jsonl --verifier none --to c.jsonl", "verifier='none' is not allowed: math"),
+        ("transfer smollm2 none.jsonl --to k.npz", "argument='none.jsonl' is not allowed"),
+        ("transfer smollm2 --to k.npz", "MODEL PROMPTS, or --config R.yaml"),
+    ],
+)
+def test_a_refusal_needs_no_torch(tmp_path, words, says):
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "p"}\n')
+    (tmp_path / "judge.py").write_text("def f(answer, row):\n    return True\n")
+    task = {"name": "dataset", "data": "rows.jsonl", "options": {"verifier": "judge.py:f"}}
+    (tmp_path / "own.yaml").write_text(json.dumps({"name": "own", "model": {"path": "."}, "task": task}))
+    name, *rest = words.split()
+    given = [name, *["--config", "own.yaml"] * (name in ("train", "presample", "methods")), *rest]
+    # None stands for a package that cannot be imported.
+    code = f"import sys; sys.modules['torch'] = None; import dph_cli; dph_cli.main({given})"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert says in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.launched import launched
 from support.rule_task import TRAIN
 from support.tiny_llama import tiny_llama
 
@@ -117,3 +118,40 @@ def test_a_full_disk_and_a_kill_cost_a_command_nothing_that_is_not_done_again(dp
         assert results(out) == undisturbed
     finally:
         mounted("umount", str(out))
+
+
+@pytest.mark.slow
+def test_an_experiment_goes_on_after_a_full_disk_and_a_kill_and_makes_no_run_twice(tmp_path):
+    """The study of `support.small_study`, whose runs take a fifth of a second and 2 kB."""
+    out = tmp_path / "out"
+    out.mkdir()
+    if not mounted("mount", "-t", "tmpfs", "-o", "size=8k", "none", str(out)):
+        pytest.skip("needs the right to mount a small disk")
+    words = ("--folder", out, "--json", out / "record.json", "--workers", "2")
+    try:
+        full = launched("small_study.py", *words)
+        assert (full.returncode, "No space left" in full.stderr, "Traceback" in full.stderr) == (
+            2,
+            True,
+            False,
+        )
+        mounted("mount", "-o", "remount,size=1m", str(out))
+        journal = out / "small" / "journal.jsonl"
+        before = whole_lines(journal)
+        killed = launched("small_study.py", *words, wait=False)
+        while whole_lines(journal) < before + 1:
+            time.sleep(0.02)
+        killed.kill()
+        killed.communicate()
+        kept = whole_lines(journal) - 1
+        assert 1 <= kept < 8
+        last = launched("small_study.py", *words)
+        assert last.returncode == 0, last.stderr
+        assert last.stderr.count("made ") == 8 - kept
+        assert json.loads((out / "record.json").read_text())["results"]["squares"] == [n**2 for n in range(8)]
+    finally:
+        mounted("umount", str(out))
+
+
+def whole_lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0

@@ -111,11 +111,13 @@ def connect(database: Path) -> sqlite3.Connection:
     """Open a connection that reads the file unchanged: no lock, and nothing written beside it.
 
     Another process's lock does not block it, but the file must be complete. Raises sqlite3.OperationalError
-    if it is missing, or if a write-ahead log or a hot journal beside it has a part of its content. Text that
-    is not UTF-8, as in some published databases, is preserved byte for byte by surrogates.
+    if it is missing or empty, or if a write-ahead log or a hot journal beside it has a part of its content.
+    Text that is not UTF-8, as in some published databases, is preserved byte for byte by surrogates.
     """
     if not database.is_file():
         raise sqlite3.OperationalError(f"there is no database {database}")
+    if not database.stat().st_size:
+        raise sqlite3.OperationalError(f"{database} is an empty file")
     log, journal = (database.with_name(database.name + suffix) for suffix in ("-wal", "-journal"))
     if log.is_file() and log.stat().st_size:
         raise sqlite3.OperationalError(f"{log} holds changes that the database lacks: checkpoint it")

@@ -100,6 +100,11 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_of_findings_needs_a_trainer(tmp_path):
+    done = CliRunner().invoke(main, ["audit", "catalogue", "--json", str(tmp_path / "x.json")])
+    assert (done.exit_code, "no TRAINER is given" in done.stderr) == (2, True)
+
+
 def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"

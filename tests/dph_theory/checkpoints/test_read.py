@@ -131,7 +131,7 @@ REFUSED = [
     ({X: '{"id": "c"'}, {}, "at least one row"),
     ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
-    ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
+    ({"run/evaluation.json": "{"}, {}, "is no valid JSON"),
     ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: a field that rows"),
     ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: one of the columns output, score"),
     ({"9.jsonl": verl(1.0, None)}, {}, "lines 2 have no number in column 'score' .wrong counts .*, omit leaves .*: add --unscored wrong$"),

@@ -170,6 +170,7 @@ def test_the_reduction_and_the_updates_a_batch(line, reduction, updates):
         (VERL + "A.use_kl_loss=true L.use_kl_in_reward=true", "together with one in the reward"),
         (VERL + "reward_model.overlong_buffer.enable=true", "overlong_buffer.enable=true"),
         ("trl beta=0.04 sync_ref_model=true", "sync_ref_model=true"),
+        ("trl beta=-1", "a negative coefficient"),
         ("trl beta=0 sync_ref_model=true", ""),
         ("trl beta=0.04 scale_rewards=batch", "the whole batch's std"),
         ("trl beta=0 scale_rewards=batch", ""),

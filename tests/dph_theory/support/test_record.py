@@ -26,9 +26,11 @@ def test_a_record_says_what_it_was_computed_from(tmp_path):
     ("text", "says"),
     [
         (None, r"no curve\.json in .*: run dph draw"),
-        ("{", r"curve\.json.*a record in JSON .*; remove it, and run dph draw"),
-        (json.dumps(record("table", **GIVEN)), "only 'curve'"),
-        *((json.dumps(value), "findings") for value in ({"kind": "curve"}, [1], None)),
+        ("{", r"curve\.json is no valid JSON.*; remove it, and run dph draw"),
+        ("[" * 100_000, r"curve\.json is no valid JSON: it is nested too deeply"),
+        (json.dumps(record("table", **GIVEN)), r"curve\.json.*only 'curve'"),
+        ('{"kind": "table", "kind": "curve"}', r"curve\.json.*'kind' appears twice"),
+        *((json.dumps(value), r"curve\.json.*findings") for value in ({"kind": "curve"}, [1], None)),
     ],
 )
 def test_what_is_no_record_of_that_kind_is_refused(tmp_path, text, says):

@@ -128,6 +128,7 @@ def test_a_wrong_recipe_is_named(written, text, says):
         ("2026-01-01: 1", "2026-01-01"),
         ("extends: 5", "extends=5: |extends=5 "),
         ("method: {name: DPH-F}\nmethods: {DPH-F: 5}", "methods.DPH-F=5"),
+        ("methods: {DPH-F: 5}", "methods.DPH-F=5"),
         ("methods: {GRPOO: {seed: 4}}", "methods key='GRPOO'"),
         ("method: {name: [a]}\nmethods: {GRPO: {seed: 4}}", r"method.name=\['a'\]"),
         ("seed: -1", "seed=-1"),

@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from support.sql_databases import make_database, write_jsonl
 
 from full_scale.sampling.count import CountSettings, count
+from full_scale.tasks.protocol import VerifierError
 
 SERVER = """
 import json, os, sys
@@ -123,8 +125,10 @@ def test_a_server_that_dies_loses_nothing_and_one_that_refuses_is_named(serve, t
         ({"error": "out of memory"}, "out of memory"),
         (None, "a reply without choices: null"),
         (7, "a reply without choices: 7"),
-        ("[" * 200_000, r"no JSON \(RecursionError"),
-        ("<html>gateway timeout</html>", "no JSON .*gateway timeout"),
+        ("[" * 200_000, "no valid JSON: it is nested too deeply"),
+        ('{"choices": [{"text": "1"}], "choices": [{"text": "2"}]}', "'choices' appears twice"),
+        ('{"choices": [{"message": {"content": "1", "content": "2"}}]}', "'content' appears twice"),
+        ("<html>gateway timeout</html>", "no valid JSON.*gateway timeout"),
     ],
 )
 def test_a_reply_that_is_no_answer_is_shown_and_nothing_is_counted(serve, tmp_path, reply, says):
@@ -134,6 +138,15 @@ def test_a_reply_that_is_no_answer_is_shown_and_nothing_is_counted(serve, tmp_pa
     )
     with pytest.raises(RuntimeError, match=says):
         counted(serve(), tmp_path / "a.jsonl")
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_answers_whose_reference_queries_do_not_run_are_not_counted(serve, tmp_path):
+    database = make_database(tmp_path / "d.sqlite", "CREATE TABLE other (id)")
+    row = {"database": str(database), "query": "SELECT id FROM item"}
+    write_jsonl(tmp_path / "prompts.jsonl", [{"prompt": f"SELECT {i}", **row} for i in range(2)])
+    with pytest.raises(VerifierError, match="failed on every one of 6 answers: error: no such table: item"):
+        counted(serve(), tmp_path / "a.jsonl", verifier="sql")
     assert not (tmp_path / "a.jsonl").exists()
 
 

@@ -204,13 +204,14 @@ def test_a_diverged_training_ends_in_words_and_leaves_no_checkpoint_of_it(model,
         ("reward", "reward_funcs="),
         ("divergence", "divergence code="),
         ("imported", "divergence code=.*module own_part"),
+        ("file", "divergence code=.*module _own_own_code"),
         ("versions", "versions=.*9.9"),
         ("optimizer", "cannot be read"),
     ],
 )
 def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, monkeypatch, change, named):
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("own_code", "own_part"):
+    for name in ("own_code", "own_part", "_own_own_code"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     code, part, folder = tmp_path / "own_code.py", tmp_path / "own_part.py", tmp_path / "run"
     part.write_text("")
@@ -218,9 +219,8 @@ def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, m
     own_code = importlib.import_module("own_code")
     settings = {"save_strategy": "steps", "save_steps": 1, "max_steps": 2, "eta": 0.1, "rehearsal": buffer()}
     settings |= {"reward": {"reward": own_code.reward}.get(change, even_reward)}
-    settings |= {
-        "divergence": dict.fromkeys(("divergence", "imported"), "own_code:F").get(change, "forward_kl")
-    }
+    own = {"divergence": "own_code:F", "imported": "own_code:F", "file": f"{code}:F"}
+    settings |= {"divergence": own.get(change, "forward_kl")}
 
     def run(alpha):
         made = trainer(model, folder, **settings)
@@ -228,7 +228,7 @@ def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, m
         return made
 
     run(8).train()
-    if change in ("reward", "divergence"):
+    if change in ("reward", "divergence", "file"):
         code.write_text(OWN_CODE + "# changed")
     if change == "imported":
         part.write_text("# changed")

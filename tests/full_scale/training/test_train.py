@@ -66,6 +66,12 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"of another method\.eta \(None there, 0\.9 here\)"):
         train(changed, *given)
+    # As if the divergence of the training had been a user's own.
+    replace(found, arguments={**found.arguments, "divergence code": {"module own": "1"}}).write(
+        folders.training
+    )
+    with pytest.raises(ValueError, match=r"divergence code=\{\} is not allowed: \{'module own': '1'\}"):
+        train(recipe, *given)
 
 
 @pytest.mark.slow

@@ -242,7 +242,7 @@ def test_the_command_measures_says_what_it_found_and_what_is_next(model, tmp_pat
     ("words", "said"),
     [
         ([], "arguments=[] is not allowed: MODEL PROMPTS, or --config R.yaml"),
-        (["nowhere", "rows.jsonl"], "nowhere"),
+        (["./nowhere", "rows.jsonl"], "nowhere"),
         (["--config", "no-recipe"], "config='no-recipe'"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_run_is_paired_with_its_base(run):
         (None, None, ("base",), "other than the base"),
         ("run-seed0/evaluation.json", None, ("run-seed0",), "dph evaluate"),
         ("run-seed0/training.json", None, ("run-seed0",), "dph train"),
-        ("run-seed0/evaluation.json", "{", ("run-seed0",), "a record in JSON.*run dph evaluate"),
+        ("run-seed0/evaluation.json", "{", ("run-seed0",), "no valid JSON.*run dph evaluate"),
     ],
 )
 def test_what_cannot_be_read_is_named(run, spoilt, text, read, said):
