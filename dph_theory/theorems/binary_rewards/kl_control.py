@@ -58,8 +58,8 @@ def reward_and_forward_distance(policy: Values, base: Values, valid: Values, bet
 
 IDENTITY = theorem(
     "E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
-    statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
-    r" = \beta \log Z_\beta, \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
+    statement=r"\mathbb{E}_q v + \beta\,\mathrm{KL}(q\|p_\beta)"
+    r" = \beta \log Z_\beta + \beta\,\mathrm{KL}(q\|a), \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
     source=Source("dymetman2026binary", "Eq. 10; KL control", figure="mu_beta"),
     on=POLICIES,
     equal=(reward_and_distance, value_and_cost),

@@ -145,7 +145,7 @@ SHARED = refuted(
     at_most=(shared_pass_at_k, trained_pass_at_k),
     examples=(TWO_STRATEGIES.giving(lhs=".75", rhs=".6811530009991"),),
     note="A small example: two types in proportion .6 to .4, two strategies each of which solves one type, "
-    "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
+    "q = (.5, .5). Training moves q to the first strategy: pass@1 tends from .5 to .6 and pass@2 "
     "from .75 to .6. With one prompt (falling_pass_at_k.single) or a policy of its own per type"
     " (falling_pass_at_k.conditioned) it holds.",
     false=(
@@ -295,7 +295,7 @@ THREE_TYPES = example(
 LIMIT = theorem(
     "Shared strategies trained to q e^{g w}, one best by a gap: bounds of pass@k about w* = max_s w_s",
     statement=r"q > 0,\; c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\; g \ge 0,\;"
-    r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
+    r" d = \min\bigl(1, \tfrac{1-q^*}{q^*}\,e^{-g\,\Delta w}\bigr):\quad"
     r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",
     source=Source("ours", "shared strategies"),
     note="Both bounds are w* up to terms that shrink as e^{-g Delta w}. Where two strategies are best"

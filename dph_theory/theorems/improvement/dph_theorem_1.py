@@ -165,10 +165,10 @@ def excess_of_stated_bound(
 
 
 GENERIC = theorem(
-    "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
-    statement=r"\pi = \pi_{old},\; \pi > 0,\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
-    r" \frac{\delta}{1-\gamma} - \frac{C\gamma\epsilon_{pef}}{(1-\gamma)^2} D_f(\pi\|\pi_{pef})"
-    r" \ge \frac{t}{2(1-\gamma)} E_q A_{old} > 0",
+    "For every constant C, gamma < 1 and pi there is a small step at which the stated bound exceeds J",
+    statement=r"\pi = \pi_{old} > 0,\; \pi_{pef} = (1-t)\pi + tq,\; q \propto \pi r,\; t = t(C, \gamma, \pi):"
+    r"\quad \frac{1}{t}\Bigl(\delta - \frac{C\gamma\epsilon_{pef}}{1-\gamma} D_f(\pi\|\pi_{pef})\Bigr)"
+    r" \ge \tfrac12 E_q A_{old} > 0",
     source=Source("ours"),
     on=chart(
         r=uniform(0, 1),
@@ -184,7 +184,8 @@ GENERIC = theorem(
         ),
     ),
     coq="no_constant_helps",
-    note="A one-state MDP is enough: delta is first order in t and D_f second order, so no finite C_f helps.",
+    note="One state with rewards 1, r and 0 is enough: delta is first order in t and D_f second order, so no"
+    " finite C_f helps.",
     false=(
         neighbour(
             "at the step 1/2, whatever the constant",

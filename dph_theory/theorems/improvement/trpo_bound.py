@@ -39,7 +39,7 @@ RANDOM_STEP = example(
 
 TRPO = theorem(
     "TRPO: J(pi) >= L_old(pi) - 4 eps gamma TVmax^2/(1-gamma)^2",
-    statement=r"L_{old}(\pi) - J(\pi) \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2},"
+    statement=r"(1-\gamma)^2 \bigl(L_{old}(\pi) - J(\pi)\bigr) \le 4\epsilon\gamma\max_s \mathrm{TV}_s^2,"
     r"\quad \epsilon = \max|A_{old}|",
     source=Source("schulman2015trpo", "Lemma 2; as li2025choice cites it"),
     on=STEPS,
@@ -83,8 +83,8 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
 
 DIVERGENCE = theorem(
     "Positive policies, four divergences: penalty C_f gamma eps max_s D_f/(1-gamma)^2, C_f = 2/f''(1)",
-    statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
-    r"\quad C_f = 2/f''(1),\; \pi, \pi_{old} > 0",
+    statement=r"(1-\gamma)^2 \bigl(L_{old}(\pi) - J(\pi)\bigr) \le C_f\gamma\epsilon\max_s"
+    r" D_f(\pi\|\pi_{old}),\quad C_f = 2/f''(1),\; \pi, \pi_{old} > 0",
     source=Source("ours"),
     on=around(balanced_step),
     at_most=(lambda mdp, pi, pi_old: add_axes(scaled_loss(mdp, pi, pi_old), 1), divergence_penalties),
@@ -117,8 +117,8 @@ def sharp_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 SHARP = theorem(
     "The sharp form: L - J <= 4 eps gamma TV^2/((1-gamma)(1-gamma+gamma TV))",
-    statement=r"L_{old}(\pi) - J(\pi) \le"
-    r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})},"
+    statement=r"(1-\gamma)^2 \bigl(L_{old}(\pi) - J(\pi)\bigr) \le"
+    r" \frac{4\epsilon\gamma\,\mathrm{TV}^2 (1-\gamma)}{1-\gamma+\gamma\mathrm{TV}},"
     r"\quad \mathrm{TV} = \max_s \mathrm{TV}_s",
     source=Source("ours"),
     on=STEPS,
@@ -143,8 +143,8 @@ def chain_penalty(gamma: Values, tv: Values, eps: Values) -> Values:
 
 ATTAINED = theorem(
     "The sharp improvement bound is attained, for every discount, TV up to 1/2 and eps",
-    statement=r"\exists\,\mathrm{MDP}:\; L_{old}(\pi) - J(\pi) ="
-    r" \frac{4\epsilon\gamma\,\mathrm{TV}^2}{(1-\gamma)(1-\gamma+\gamma\mathrm{TV})}",
+    statement=r"\exists\,\mathrm{MDP}:\; (1-\gamma)^2 \bigl(L_{old}(\pi) - J(\pi)\bigr) ="
+    r" \frac{4\epsilon\gamma\,\mathrm{TV}^2 (1-\gamma)}{1-\gamma+\gamma\mathrm{TV}}",
     source=Source("ours"),
     on=WORST_CHAINS,
     equal=(scaled_loss, chain_penalty),
@@ -172,8 +172,8 @@ def span_and_trpo(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 SPAN = theorem(
     "Sharper: L - J <= gamma span_s(E_pi A_old)/(1-gamma)^2 E_{d_old}[TV_s], at most TRPO's penalty",
-    statement=r"L_{old}(\pi) - J(\pi) \le \frac{\gamma\,\mathrm{span}_s(E_\pi A_{old})}{(1-\gamma)^2}"
-    r"\, E_{d_{old}}[\mathrm{TV}_s] \le \frac{4\epsilon\gamma\max_s \mathrm{TV}_s^2}{(1-\gamma)^2}",
+    statement=r"(1-\gamma)^2 \bigl(L_{old}(\pi) - J(\pi)\bigr) \le \gamma\,\mathrm{span}_s(E_\pi A_{old})"
+    r"\, E_{d_{old}}[\mathrm{TV}_s] \le 4\epsilon\gamma\max_s \mathrm{TV}_s^2",
     source=Source("ours", "cf. achiam2017cpo"),
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),

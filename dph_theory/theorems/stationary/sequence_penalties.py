@@ -129,7 +129,7 @@ PASS_RATES = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=
 
 DIAL = theorem(
     "f'' > 0: a pass rate inside (0, 1) is the best there iff f'(mu/A1) - f'((1-mu)/A0) = 1/beta",
-    statement=r"f'' > 0,\; 0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m - \beta D_f(m\|A_1)"
+    statement=r"f'' > 0,\; 0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m/\beta - D_f(m\|A_1)"
     r" \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
     note="Of f whose slope is finite at the end the best may be the end itself: of Pearson's at A1 = .25, "
     "beta = .1 it is 1, where the difference is 8 and not 10.",
