@@ -220,7 +220,7 @@ def at_graph(first: Values, later: Values, graph: Values, single: bool = False) 
 
 
 PARITY = theorem(
-    "Parity of four bits, beta -> 0: near each largest graph of correct words the best table tends to it",
+    "Parity of four bits, beta -> 0: near each maximal graph of correct words the best table tends to it",
     statement=r"Y_1 = \{y: \textstyle\sum_t y_t \text{ even}\},\; D \subset Y_1 \text{ maximal}:\quad"
     r" \mathrm{KL}(q_\beta\|a) \to -\log a(D),\; 1 - V(q_\beta) \to 0 \quad (\beta \to 0)",
     source=SOURCE,

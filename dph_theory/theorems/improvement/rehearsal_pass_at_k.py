@@ -253,7 +253,7 @@ def missing_mass(correct: Values, draws: int = 3) -> Values:
 MISSING = theorem(
     "The mass of p_* that n - 1 stored answers miss is in the mean the share of n that are stored once",
     statement=r"E\,p_*(\text{not among } n-1) = E\,N_1/n,\quad N_1 = \#\{\text{answers stored exactly"
-    r" once}\}",
+    r" once}\},\; n = 4",
     source=Source("ours", "what stored answers guarantee; Good-Turing"),
     on=chart(correct=simplex(3, spread=3)),
     equal=(seen_once, missing_mass),

@@ -98,8 +98,8 @@ def without_last(base: Values, alpha: Values) -> Values:
 
 LOST = theorem(
     "As V -> 0 forward KL, -log u and k3 keep a force, reverse KL and JS none; alpha's goes as V^(1-alpha)",
-    statement=r"V \to 0:\quad -\partial_z D_f \to A \text{ (forward KL)},\; 1 \;(-\log u,\, k3 \text{ on"
-    r" correct answers}),\; 0 \text{ (reverse KL, JS, alpha} = \tfrac12),\quad"
+    statement=r"A = a(Y_1),\; V \to 0:\quad -\partial_z D_f \to A \text{ (forward KL)},\; 1 \;(-\log u,\, k3"
+    r" \text{ on correct answers}),\; 0 \text{ (reverse KL, JS, alpha} = \tfrac12),\quad"
     r" -V^{\alpha-1}\,\partial_z D_\alpha \to \tfrac{A^\alpha}{\alpha}",
     source=SOURCE,
     on=chart(base=uniform(0.02, 0.9), alpha=uniform(0.5, 3)),

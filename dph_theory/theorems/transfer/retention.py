@@ -274,7 +274,7 @@ def two_strategies(share: Values, first: Values, second: Values) -> Values:
 
 TWO = theorem(
     "Std-normalised, two strategies that share no prompt: the better gains at every share, as if undivided",
-    statement=r"\frac{\dot\theta_1}{q(1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q),\quad \alpha_G(q) > 0",
+    statement=r"\frac{\dot\theta_1}{q(1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q),\quad \alpha_G(q) > 0,\; G = 8",
     source=SOURCE,
     on=chart(share=OPEN_RATES, first=uniform(0.1, 1), second=uniform(0.1, 1)),
     equal=(two_strategies, lambda share, first, second: (first - second) * group_weight(8, share)),

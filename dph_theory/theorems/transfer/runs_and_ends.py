@@ -326,7 +326,8 @@ ENDS = theorem(
         example(shares=".559827537143423 .220086231428289 .220086231428288", value="1"),
         example(shares=".778253723009782 .110873138495109 .110873138495109", value="0"),
     ),
-    note="retention.retained_shares finds all of them on this curve, beside the best strategy alone. Merits"
+    note="The check has G = 8; at G = 3 alpha_G is constant and T is not defined."
+    " retention.retained_shares finds all of them on this curve, beside the best strategy alone. Merits"
     " 1, .9, .9 and G = 8 rest at .5598, .2201, .2201 and at 1, 0, 0; .7783, .1109, .1109 is level and"
     " unstable. From equal shares the plain gradient need not"
     " lead to the mixture: merits 1, .954, .803, .728, .631, .586, .442, .41, .342 lead to the best alone,"
