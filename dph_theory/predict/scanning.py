@@ -65,7 +65,7 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
 
 def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> Settings:
     """Settings of a file that this file includes; one unresolved setting if that file does not exist."""
-    name = re.sub(r"^\$\{?\w+\}?/", "", str(one.value))
+    name = re.sub(r"^\$(\{?\w+\}?|\(\.\.\.\))/| .*", "", str(one.value))
     folders = [path.parent] if kind == "defaults" else path.parents
     places = [folder / f"{name}{ending}" for folder in folders for ending in ("", path.suffix)]
     file = next((place for place in places if place.is_file()), None)

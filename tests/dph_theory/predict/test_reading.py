@@ -373,6 +373,7 @@ def test_a_change_is_named_only_where_it_acts(line, effect):
         ("{} --config own.yaml", 0.5, ""),
         ("{} --config=own.yaml grpo.seed=1", 0.5, ""),
         ("FILE=own.yaml\n{} --config ${{FILE}}", 0.5, ""),
+        ('DIR=$(dirname $0)\n{} --config "$DIR/own.yaml" extra \\\n  grpo.seed=1', 0.5, ""),
         ("{} --config ${{FILE}}", 0.01, "config=${FILE}"),
         ("{} --config=absent.yaml", 0.01, "config=absent.yaml"),
         ("FILE=own.yaml\nif [ $1 ]; then FILE=absent.yaml; fi\n{} --config $FILE", 0.01, "config=$FILE"),
