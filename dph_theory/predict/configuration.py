@@ -181,6 +181,8 @@ def configured(reading: SettingsReading) -> Configuration:
     answers = [reading.answer(key) for key in DECIDING]
     used = [several for answer in answers for several in answer.used.values()]
     doubts = [" or ".join(map(str, several)) for answer in answers for several in answer.doubts]
+    penalised = any(case.objective.coefficient or case.objective.undecided for case in (*cases, *older))
+    changes = (change for change in reading.changes if penalised or change[1][0] != "?")
     suspicious, not_read = reading.unread()
     return Configuration(
         trainer=reading.table["title"],
@@ -190,7 +192,7 @@ def configured(reading: SettingsReading) -> Configuration:
         also=tuple(_also(reading)),
         read=tuple(dict.fromkeys(str(one) for one, *_ in used if one.where or one.name[:5] != "text:")),
         doubts=tuple(dict.fromkeys(doubts)),
-        changes=tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in reading.changes),
+        changes=tuple(f"{setting}: {effect.lstrip('!?~ ')}" for setting, effect in changes),
         suspicious=tuple(suspicious),
         not_read=tuple(not_read),
         void=" or ".join(reading.answer("void").texts),

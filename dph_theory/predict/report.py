@@ -150,7 +150,8 @@ class PredictionReport:
     def _advice(self, settings: bool) -> Iterator[str]:
         """The methods that retained more on SQL; the settings that did, with their price, if asked for."""
         if self.forecast is None:
-            yield from _wrapped(methods_that_retained(self.configuration.objective))
+            run = self.configuration
+            yield from _wrapped(methods_that_retained(run.objective, run.trainer))
         if self.retained is None or not settings:
             return
         row, own = self.retained.runs, self.retained.without
@@ -199,8 +200,8 @@ def _listed(label: str, words: Sequence[str], rows: int) -> list[str]:
     if not words or not rows:
         return []
     more = f" and {len(words) - 1} more (--all)" if len(words) > 1 else " (--all)"
-    first = textwrap.shorten(words[0], WIDTH * rows - len(label + more) - 4, placeholder="...")
-    return _wrapped(f"{label}: {first}{more}")
+    first = words[0][: WIDTH * rows - len(label + more) - 7].rstrip()
+    return _wrapped(f"{label}: {first}...{more}")
 
 
 def _case(case: Case) -> str:

@@ -21,7 +21,7 @@ from ..support.record import flat
 from .python_files import code_of
 from .values import Settings, Stated, Unresolved, arithmetic, collected, plain, scalar
 
-_FILES = ("defaults", "calls")
+_FILES = ("defaults", "calls", "config")
 """Names under which the readers below give other files."""
 
 
@@ -55,9 +55,9 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
         pairs = [(name, replace(one, where=f"{path.name}:{one.where}")) for name, one in pairs]
     settings: Settings = {}
     for name, one in pairs:
-        if name in _FILES:
-            settings |= _other_file(path, name, one, (*above, path))
-    settings |= collected((name, one) for name, one in pairs if name not in _FILES)
+        if plain(name) in _FILES:
+            settings |= _other_file(path, plain(name), one, (*above, path))
+    settings |= collected((name, one) for name, one in pairs if plain(name) not in _FILES)
     if not above:
         settings = {name: [_interpolated(one, settings) for one in ones] for name, ones in settings.items()}
     return ScannedFile(settings, text)
@@ -65,13 +65,14 @@ def scan(path: Path, above: tuple[Path, ...] = ()) -> ScannedFile:
 
 def _other_file(path: Path, kind: str, one: Stated, above: tuple[Path, ...]) -> Settings:
     """Settings of a file that this file includes; one unresolved setting if that file does not exist."""
-    name = re.sub(r"^\$\{?\w+\}?/", "", str(one.value))
+    name = re.sub(r"^\$(\{?\w+\}?|\(\.\.\.\))/| .*", "", str(one.value))
     folders = [path.parent] if kind == "defaults" else path.parents
     places = [folder / f"{name}{ending}" for folder in folders for ending in ("", path.suffix)]
     file = next((place for place in places if place.is_file()), None)
     if file is not None and file not in above:
         return scan(file, above).settings
-    return {} if name == "_self_" else {f"settings of {name}": [replace(one, value=Unresolved(name))]}
+    absent = kind if kind == "config" else f"settings of {name}"
+    return {} if name == "_self_" else {absent: [replace(one, value=Unresolved(name))]}
 
 
 def _yaml(text: str) -> Iterator[tuple[str, Stated]]:
@@ -174,11 +175,14 @@ def _script(text: str) -> Iterator[tuple[str, Stated]]:
     options = [(number, *option) for number, words in lines for option in _options(words)]
     usual = Counter(branches for *_, branches in options).most_common(1)[0][0] if options else 0
     for number, name, value, branches in options:
-        for one in _followed(value, number, assigned):
+        values = _followed(value, number, assigned)
+        if name == "--config" and len(values) > 1:
+            values = [Stated(Unresolved(value), number)]
+        for one in values:
             yield name, replace(one, conditional=one.conditional or branches > usual)
     for number, words in lines:
         for (word, _), (after, _) in pairwise(words):
-            if word in ("bash", "sh", "source", ".", "--config") and re.search(r"\.(sh|ya?ml)\W?$", after):
+            if word in ("bash", "sh", "source", ".") and re.search(r"\.(sh|ya?ml)\W?$", after):
                 yield "calls", Stated(after.strip("\"'"), number)
 
 

@@ -279,8 +279,8 @@ def retained_more(
     return None
 
 
-def methods_that_retained(objective: Objective) -> str:
-    """The methods that retained more of Pass@k than this run's in the runs that are quoted first; or ""."""
+def methods_that_retained(objective: Objective, trainer: str) -> str:
+    """The methods that retained more of Pass@k than this run's, and the page with one of them; or ""."""
     rows = [row for row in measured() if row.task == measured()[0].task]
     scale = _SCALES.get(objective.advantage.scale or "", "std")
     same = [row for row in similar(objective) if row.task == rows[0].task and row.scale == scale]
@@ -299,5 +299,6 @@ def methods_that_retained(objective: Objective) -> str:
     seeds = f"{least} to {most}" if least < most else f"{most}"
     return (
         f"On {own.task} ({own.model}, {own.steps} steps, {seeds} seeds) Pass@{own.k} ended at {ends}, "
-        f"all at Pass@1 {low:.2f} to {high:.2f} (base: {own.ends[0]:.3f}). In TRL: examples/dph_on_trl.py."
+        f"all at Pass@1 {low:.2f} to {high:.2f} (base: {own.ends[0]:.3f}). In "
+        + ("verl: examples/verl_policy_loss.py." if trainer == "verl" else "TRL: examples/dph_on_trl.py.")
     )

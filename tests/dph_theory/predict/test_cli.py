@@ -377,6 +377,14 @@ def test_methods_that_retained_more_on_sql_are_named_in_their_order(words, metho
     assert rates == sorted(rates)
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [(VERL, "verl: examples/verl_policy_loss.py"), ("slime", "TRL: examples/dph_on_trl.py")],
+)
+def test_the_page_to_copy_is_the_trainer_s(words, page):
+    assert f"0.992). In {page}." in in_line(predict(words))
+
+
 def test_a_setting_that_changes_the_loss_does_not_stand_in_place_of_the_kl():
     answer = in_line(predict("trl beta=0 reward_weights=2"))
     assert "TRL 1.16: no KL to the base." in answer

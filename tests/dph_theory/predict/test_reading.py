@@ -180,6 +180,10 @@ def test_the_reduction_and_the_updates_a_batch(line, reduction, updates):
         ("areal actor.kl_ctl=0.1", "log pi alone in the reward"),
         ("tinker kl_penalty_coef=0.1 kl_discount_factor=0.5 group_size=8", "between a KL per token and one"),
         ("prime-rl T.algo.type=opd T.group_size=8", "to the teacher and not to the base"),
+        ("nemo-rl grpo.adv_estimator.name=opd", "to the teacher and not to the base"),
+        ("nemo-rl F.reference_policy_kl_penalty=0 F.kl_input_clamp_value=null", ""),
+        ("nemo-rl config=run.yaml", "config=run.yaml"),
+        ("skyrl S.use_kl_loss=false trainer.override_entrypoint=my.entry", "trainer.override_entrypoint=my"),
         (VERL + "distillation.enabled=true", "distillation.enabled=true"),
         ("openrlhf reward.model_name_or_path=rm", "reward.model_name_or_path=rm"),
         ("areal actor.kl_ctl=0 actor.importance_sampling_level=sequence", ""),
@@ -320,10 +324,67 @@ def test_older_versions_are_named_where_they_differ(line, older):
         ("prime-rl T.group_size=8", "groups all correct or all incorrect are left out"),
         ("prime-rl T.group_size=8", "updates a batch: 1"),
         ("prime-rl orchestrator.max_off_policy_steps=3", "up to 3 steps old"),
+        ("skyrl trainer.override_entrypoint=my.entry", "updates a batch: those of my.entry"),
+        ("prime-rl T.algo.length_penalty.num_output_tokens_weight=0",
+         "length penalty of 0 by output tokens, 0.1 by input tokens, 0.1 by turns"),
     ],
 )  # fmt: skip
 def test_what_else_matters_is_said(line, words):
     assert words in "; ".join(of(line).also)
+
+
+def test_a_length_penalty_whose_weights_are_all_zero_is_none():
+    weights = [
+        f"T.algo.length_penalty.num_{name}_weight=" for name in ("output_tokens", "input_tokens", "turns")
+    ]
+    none, turns = (of(f"prime-rl T.group_size=8 {'0 '.join(weights)}{last}") for last in ("0", "0.2"))
+    assert ("length penalty" in " ".join(none.also), none.changes, none.objective.unpredicted) == (
+        False,
+        (),
+        "",
+    )
+    assert "0.2 by turns" in turns.objective.unpredicted
+
+
+@pytest.mark.parametrize(
+    ("line", "effect"),
+    [
+        ("nemo-rl F.kl_input_clamp_value=null", "where a token is released"),
+        ("nemo-rl F.kl_input_clamp_value=null F.reference_policy_kl_penalty=0", ""),
+        ("trl beta=0.04 sync_ref_model=true", "the reference follows the policy"),
+        ("trl beta=0 sync_ref_model=true", ""),
+        (VERL + "actor_rollout_ref.model.lora_adapter_path=a", ""),
+        ("nemo-rl grpo.penalize_invalid_tool_call=true", ""),
+        ("nemo-rl reward_penalties.penalize_empty_final_answer=true", "rewards are set to 0"),
+        ("verl reward_model.enable=true", "in place of the verifier"),
+        ("skyrl trainer.override_entrypoint=my.entry", "which may have another loss and other updates"),
+    ],
+)
+def test_a_change_is_named_only_where_it_acts(line, effect):
+    configuration = of(line, version=tables()[line.split()[0]]["version"])
+    assert effect in " ".join(configuration.changes)
+    assert bool(configuration.changes) == bool(effect)
+    assert configuration.suspicious == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "coefficient", "change"),
+    [
+        ("{} --config own.yaml", 0.5, ""),
+        ("{} --config=own.yaml grpo.seed=1", 0.5, ""),
+        ("FILE=own.yaml\n{} --config ${{FILE}}", 0.5, ""),
+        ('DIR=$(dirname $0)\n{} --config "$DIR/own.yaml" extra \\\n  grpo.seed=1', 0.5, ""),
+        ("{} --config ${{FILE}}", 0.01, "config=${FILE}"),
+        ("{} --config=absent.yaml", 0.01, "config=absent.yaml"),
+        ("FILE=own.yaml\nif [ $1 ]; then FILE=absent.yaml; fi\n{} --config $FILE", 0.01, "config=$FILE"),
+    ],
+)
+def test_a_file_of_settings_is_followed_or_named(tmp_path, script, coefficient, change):
+    (tmp_path / "own.yaml").write_text("loss_fn:\n  reference_policy_kl_penalty: 0.5\n")
+    command = "python examples/run_grpo.py grpo.num_generations_per_prompt=8"
+    configuration = stated(tmp_path, "a.sh", f"{script.format(command)}\n", version="0.8")
+    assert configuration.objective.coefficient == coefficient
+    assert (" ".join(configuration.changes).partition(" (")[0], configuration.suspicious) == (change, ())
 
 
 @pytest.mark.parametrize(
