@@ -149,8 +149,8 @@ class Expectation:
 def kind(objective: Objective) -> str | None:
     """The kind of an objective's KL, or rehearsal; None for a kind that no measured run has.
 
-    An unknown KL with a coefficient of at most the least measured one counts as none: runs with that
-    coefficient ended as those without a KL.
+    An unknown KL with a coefficient of at most the least measured one counts as none: with that coefficient
+    Pass@k fell too, on most seeds as without a KL.
     """
     if objective.rehearsal is not None:
         return None if objective.coefficient else REHEARSAL
