@@ -217,40 +217,47 @@ MAXIMISERS = theorem(
 
 
 def leads(share: Values, merits: Values, rivals: Values) -> Values:
-    """Sign of a strategy's growth relative to equal rivals, by logit and by natural gradient; (batch, 2).
+    """d/dt log of a strategy's share over an equal rival's, by plain and by natural gradient; (batch, 2).
 
     `share` (batch,) is the strategy's, `merits` (batch, 2) its prompt weight and each rival's, `rivals` their
-    number.
+    number; prompt weights are normalised to sum one.
     """
 
     def motion(q: float, rho: Values, number: Any) -> list[float]:
         policy = np.array([q] + [(1 - q) / number] * number)
         weights = np.array([rho[0]] + [rho[1]] * number)
         drive = strategy_drive(policy, np.eye(number + 1), weights / weights.sum(), WITHIN_HALF)
-        return [np.sign(d[0] - d[1]) for d in (policy * drive, drive / policy)]
+        return [d[0] - d[1] for d in (drive, drive / policy)]
 
     return by_instance(motion, share, merits, rivals.astype(int))
 
 
-def above_threshold(share: Values, merits: Values, rivals: Values) -> Values:
-    weights = [WITHIN_HALF.weight(rate) for rate in (share, (1 - share) / rivals)]
-    return np.sign(merits[:, 0] * weights[0] - merits[:, 1] * weights[1])[:, None]
+def leads_by_weight(share: Values, merits: Values, rivals: Values, divided: bool = True) -> Values:
+    """The same rates from rho_j alpha(q_j) - rho_s alpha(q_s), or undivided from the merits; (batch, 2)."""
+    each = [WITHIN_HALF.weight(q) if divided else 1.0 for q in (share, (1 - share) / rivals)]
+    gap = merits[:, 0] * each[0] - merits[:, 1] * each[1]
+    gap /= merits[:, 0] + rivals * merits[:, 1]
+    return np.stack([share * (1 - share) * (1 + 1 / rivals) * gap, gap], axis=-1)
 
 
 START = theorem(
     "Std-normalised, a strategy gains on m equal rivals iff rho_j alpha_G(q) > rho_s alpha_G((1-q)/m)",
-    statement=r"\operatorname{sign} \tfrac{d}{dt} \log\tfrac{q_j}{q_s} = \operatorname{sign}\bigl[\rho_j"
-    r" \alpha_G(q_j) - \rho_s\,\alpha_G\bigl(\tfrac{1-q_j}m\bigr)\bigr]\quad"
-    r" \text{(plain and natural gradient)}",
+    statement=r"\tfrac{d}{dt} \log\tfrac{q_j}{q_s} = c\,\bigl[\rho_j\,\alpha_G(q_j) -"
+    r" \rho_s\,\alpha_G\bigl(\tfrac{1-q_j}m\bigr)\bigr],\quad c = q_j(1-q_j)\tfrac{m+1}m"
+    r" \text{ (plain gradient)},\; 1 \text{ (natural)},\quad \rho_j + m\,\rho_s = 1",
     source=SOURCE,
     on=chart(share=rates(low=1e-2, high=1e-2), merits=uniform(0.1, 1, 2), rivals=integers(1, 6)),
-    equal=(leads, above_threshold),
-    examples=(example(share=".78", merits="1 .9", rivals="2", value="1"),
-        example(share=".77", merits="1 .9", rivals="2", value="-1")),
+    equal=(leads, leads_by_weight),
+    examples=(
+        example(share=".78", merits="1 .9", rivals="2", value=".0000736158942 .0002859980349"),
+        example(share=".77", merits="1 .9", rivals="2", value="-.0003402433005 -.0012807954093"),
+    ),
+    # Rates that are nearly zero are compared with the weights, whose difference they are.
+    floor=1.0,
     share=0.02,
-    note="So the unstable level point is the threshold of starts in every metric: .7783 here. With more than"
+    note="So the unstable level point is the threshold of starts in both metrics: .7783 here. With more than"
     " one kind of rival the metric decides too.",
-    false=(neighbour("iff its merit is the larger", rhs=lambda merits: np.sign(merits[:, :1] - merits[:, 1:]),
+    false=(neighbour("iff its merit is the larger", rhs=partial(leads_by_weight, divided=False),
         at=example(share=".77", merits="1 .9", rivals="2")),),
 )  # fmt: skip
 
