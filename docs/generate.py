@@ -127,7 +127,7 @@ def gallery() -> str:
 
 
 def samplers() -> str:
-    """What settings of the sampler do to one prompt with three correct answers of six, at beta = .3."""
+    """Table of what a sampler's settings do to one prompt, three correct answers of six, at beta = .3."""
     from quoted import BASE, BETA, CORRECT
 
     base, beta, right = BASE, BETA, CORRECT

@@ -57,7 +57,7 @@ def quoted(records: Records) -> dict[str, Any]:
 
 
 def _methods(records: Records) -> str:
-    """Where each trained method converges on one prompt, and where training ended on shared weights."""
+    """Table of the policies that methods converge to on one prompt, and of training on shared weights."""
     ends, rows = pretrained.ends(pretrained.numbers(records)), []
     for (method, kl), (words, policy) in METHODS.items():
         shares = "" if policy is None else " / ".join(f"{p:.2f}" for p in policy[0][:3])
@@ -72,7 +72,7 @@ def _methods(records: Records) -> str:
 
 
 def _transfer(records: Records) -> dict[str, Any]:
-    """What was predicted from the kernel of the base: agreement, a row a setting, the prompts' cosines."""
+    """Predictions from the kernel of the base: agreement, a row a setting, the prompts' cosines."""
     numbers, results = transfer.numbers(records), records.results("pretrained")
     frame = numbers["settings"].rename(columns=lambda name: name.replace(" ", "_"))
     rows, published = frame.to_dict("records"), transfer.methods(numbers)
@@ -94,7 +94,7 @@ USUAL = {"method": "GRPO", "kl": "none", "coefficient": 0.0, "rank": None, "anch
 
 
 def _fall(records: Records) -> dict[str, Any]:
-    """What the page on Pass@k quotes: settings by their fields, the SQL task, the command's answer."""
+    """Numbers that the page on Pass@k quotes: settings by their fields, the SQL task, the answer."""
     transfers, sql = _transfer(records), records.results("demo")["methods"]
     methods = {(row["method"], row["kl"], row["coefficient"]): row for row in transfers["methods"]}
     claims = {claim["name"]: claim for claim in records.results("pretrained")["claims"]}
@@ -272,7 +272,7 @@ def measured_sql(records: Records) -> list[dict[str, Any]]:
 
 
 def _outcome(claim: Mapping[str, Any]) -> tuple[str, str, str]:
-    """What was found of a prediction, its interval, and its outcome."""
+    """Measured value of a prediction, its interval, and its outcome."""
     if "mean" not in claim:
         return "", "", "not run"
     bounds = [float(claim[name]) for name in ("low", "high")]

@@ -1,4 +1,4 @@
-"""What the site is made of beside the pages: hooks of mkdocs.
+"""Hooks of mkdocs, which add to the site all that is no page.
 
 The README is its first page; theorem pages and the API's are made here and stand in no folder; entries such
 as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is needed.
@@ -50,7 +50,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def _documented(package: str) -> str:
-    """What mkdocstrings is told of a package: without a list it leaves out every name that is imported."""
+    """Options of mkdocstrings for a package: without a list it leaves out every name that is imported."""
     names = ", ".join(_public(package))
     return f"::: {package}" + (f"\n    options:\n      members: [{names}]" if names else "")
 
@@ -114,7 +114,7 @@ def on_post_page(output: str, page: Any, **more: Any) -> str:
 
 
 def on_post_template(output: str, template_name: str, **more: Any) -> str:
-    """The same of the page for what is not there."""
+    """Change the page for a missing address as the other pages are changed."""
     return output.replace("https://unpkg.com/iframe-worker/shim", "/frame-worker.js")
 
 

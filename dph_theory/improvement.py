@@ -220,7 +220,7 @@ STORED_GOALS = ("one", "every", "half")
 
 
 def stored_answers_needed(share: Scalars, failure: Scalars = 0.05, *, goal: str = "one") -> np.ndarray:
-    """How many correct answers to store of a prompt, so that rehearsal can retain a strategy.
+    """Number of correct answers to store of a prompt, so that rehearsal can retain a strategy.
 
     A strategy is a set of correct answers with this share in the filtered model. Rehearsing stored answers
     may lose, at loss zero, what none of them has.

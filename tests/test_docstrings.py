@@ -9,8 +9,8 @@ import pytest
 from test_architecture import ROOT, SOURCES
 
 OPENERS = re.compile(
-    r"(?:Of|The same|As|What|While|Where|Whence|Whether|Those|That|It|(?:From|By|With|In|On|To) what)\b"
-    r"|One(?:'s\b| that\b| which\b)"
+    r"(?:Of|The same|As|How|What|While|Where|Whence|Whether|Those|That|It)\b"
+    r"|(?:From|By|With|In|On|To) what\b|One(?:'s\b| that\b| which\b)"
 )
 """Words with which a reader has to guess the noun that a docstring is about."""
 OLD_WORDS = re.compile(

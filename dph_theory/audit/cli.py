@@ -43,7 +43,7 @@ LONGEST = 120.0
 )
 @_json
 def loss_command(target: str, samples: str | None, seed: int, json_path: Path | None) -> None:
-    """Which divergence a loss estimates and whose gradient it has, by exact enumeration.
+    """Find the divergence that a loss estimates and the one whose gradient it has, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
     (batch, tokens), advantages also (batch,), that returns a scalar, or a tuple that begins with one. It
@@ -68,7 +68,7 @@ def loss_command(target: str, samples: str | None, seed: int, json_path: Path | 
 )
 @_json
 def advantage_command(target: str, group_size: int, json_path: Path | None) -> None:
-    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
+    """Find how an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
     from .advantage import audit_advantage
 
     def audits(advantage: Callable[..., Any]) -> list[LossReport]:

@@ -68,7 +68,7 @@ def declared_advantage(advantage: Advantage, group_size: int, name: str = "") ->
 
 
 def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> _Likeness | None:
-    """How two forms' advantages agree up to a factor, or None if they differ in mixed groups or vanish."""
+    """Likeness of two forms' advantages up to a factor; None if they differ in mixed groups or vanish."""
     own, declared = (side[MIXED].ravel() for side in (parts, other))
     if not (declared.any() and own.any() and np.isfinite(own).all()):
         return None

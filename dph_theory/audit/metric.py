@@ -113,7 +113,7 @@ def _spread(metric: Metric) -> float:
 
 @cache
 def _form(metric: Metric) -> str:
-    """How a metric takes answers: "counts" (n, c, k), "matrix" (rows of 0/1, k) or "list" (one row, k)."""
+    """Arguments of a metric: "counts" (n, c, k), "matrix" (rows of 0/1, k) or "list" (one row, k)."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError) as error:

@@ -37,7 +37,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class KernelExample:
-    """Which theorems the proof of an example applies, and the numbers of both sides: one, or one each."""
+    """Theorems that the proof of an example applies, and the numbers of both sides: one, or one each."""
 
     name: str
     theorems: tuple[str, ...]

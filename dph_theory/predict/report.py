@@ -219,7 +219,7 @@ def _case(case: Case) -> str:
 
 
 def _strategies(objective: Objective) -> str:
-    """How many strategies stay where no KL retains the base's proportions."""
+    """Sentence on the number of strategies that stay if no KL retains the base's proportions."""
     if objective.coefficient or objective.undecided or objective.mixed_only:
         return ""
     one = "not divided, one strategy survives"

@@ -228,7 +228,7 @@ def _unknown(objective: Objective) -> str:
 
 
 def _differences(objective: Objective, row: StoredRuns) -> Iterator[str]:
-    """How a run with this objective differs from a measured one, the most important first."""
+    """Differences between a run with this objective and a measured one, the most important first."""
     strength, form = coefficient_of(objective), _method(objective)
     if form and (form, strength) != (row.own_form, row.strength):
         yield f"{form} at {strength:g}"

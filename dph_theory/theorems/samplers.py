@@ -1,4 +1,4 @@
-"""Which stationary policy the sampler, the reference, the reward and the verifier select.
+"""The stationary policies that the sampler, the reference, the reward and the verifier select.
 
 Training at a temperature T is that of the policy and the base at T, and another policy when read out at one.
 The KL of the whole answer in the reward vanishes at p_beta for every answer, whoever drew it; a penalty in

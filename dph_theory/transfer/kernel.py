@@ -25,9 +25,9 @@ from ..support.record import readable
 
 KIND = "dph transfer kernel"
 _SUM = 1e-4
-"""How far the probabilities of a prompt's answers may be from one: they come from float32."""
+"""Tolerance of the sum of a prompt's answer probabilities, which come from float32."""
 _UNEVEN, _ROUNDING = 1e-6, 1e-12
-"""How far cosines may be from symmetric, eigenvalues below zero; what of the largest entry is rounding."""
+"""Tolerances of cosines' symmetry, of eigenvalues below zero, and of rounding beside the largest entry."""
 
 
 def inner_products(name: str, value: Any, *, positive: bool = False) -> np.ndarray:

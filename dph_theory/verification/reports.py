@@ -15,7 +15,7 @@ FEWEST = 200
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long to look: random test cases, the optimiser's population, generations and polish; the seed."""
+    """Length of a search: random test cases, the optimiser's population, generations and polish; the seed."""
 
     instances: int = INSTANCES
     population: int = 128

@@ -34,7 +34,7 @@ OWN = "our own"
 
 
 class Relation(StrEnum):
-    """How the two sides relate; `TENDS` compares them along a ladder of shrinking `eps`."""
+    """Relation of the two sides; `TENDS` compares them along a ladder of shrinking `eps`."""
 
     EQUAL = "=="
     AT_MOST = "<="
@@ -138,7 +138,7 @@ class Theorem:
         return lhs, rhs
 
     def violation(self, instance: Instance) -> np.ndarray:
-        """How far each test case of a float batch is from obeying, shape (batch,): obeyed if <= tolerance.
+        """Distance of each test case of a float batch from obeying, shape (batch,): obeyed if <= tolerance.
 
         Gaps are relative to the larger side (or to `floor`); a nan counts as an infinite violation.
         """

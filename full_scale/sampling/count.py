@@ -99,7 +99,7 @@ class CountSettings:
 
 @dataclass(frozen=True)
 class Counted:
-    """How many prompts have c correct answers of n, by c; answers cut off, and the verifier's failures."""
+    """Number of prompts with c correct answers of n, by c; answers cut off, and the verifier's failures."""
 
     n: int
     prompts: Mapping[int, int]

@@ -127,7 +127,7 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
 
 
 def meter_warnings(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warnings]:
-    """How early the collapse meter warns over all trainings of the sweep, one entry per threshold."""
+    """Lead times of the collapse meter over all trainings of the sweep, one entry per threshold."""
     warnings = []
     for index, rise in enumerate(config.rises):
         leads: list[LeadTime] = []

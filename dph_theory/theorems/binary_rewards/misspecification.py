@@ -355,7 +355,7 @@ SEGMENT = theorem(
 AGREE = np.array([True, False, False, True])
 """True if an answer's two bits agree, for 00, 01, 10, 11."""
 ZEROS = np.array([2, 1, 1, 0])
-"""How many of them are 0."""
+"""Number of bits that are 0 in 00, 01, 10, 11."""
 
 
 def two_token_answers(lean: Values) -> Values:

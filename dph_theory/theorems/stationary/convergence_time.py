@@ -1,4 +1,4 @@
-"""How long convergence to a stationary policy takes, and recovery of a lost answer.
+"""The time of convergence to a stationary policy, and of the recovery of a lost answer.
 
 A stationary policy is the limit of training, not where a budget stops: near it a run relaxes at beta times
 eigenvalues that stay of order one for the modes among correct answers, so in a time of 1/beta. On-policy

@@ -1,4 +1,4 @@
-"""Which advantage retains the strategies that prompts share.
+"""The advantages that retain the strategies that prompts share.
 
 A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
 that all prompts share. Divided by the group's mean (MaxRL) J is concave: its maximisers share the pass rates

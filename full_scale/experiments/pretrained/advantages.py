@@ -1,4 +1,4 @@
-"""Which divisor of advantages retains the base's correct answers?
+"""Runs that ask which divisor of advantages retains the base's correct answers.
 
 Runs are compared at equal trained Pass@1, which courses reach by linear interpolation between measured steps.
 Not covered: more than 24 prompts; groups of other sizes, other tasks, KLs and rates; real answers, for which

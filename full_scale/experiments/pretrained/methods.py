@@ -1,4 +1,4 @@
-"""Which method retains Pass@k, on trained and on held-out prompts?
+"""Runs that ask which method retains Pass@k, on trained and on held-out prompts.
 
 Not covered: models other than one of 135M parameters; more than twenty steps, another optimiser or rate;
 rehearsed prompts that resemble the explored ones; answers of more than one token. Coefficients are on a grid;

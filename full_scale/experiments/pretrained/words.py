@@ -1,4 +1,4 @@
-"""Which divisor of advantages retains Pass@k if the answers cannot be guessed?
+"""Runs that ask which divisor of advantages retains Pass@k if the answers cannot be guessed.
 
 A text has many correct words, and ten prompts that no policy can distinguish, each with a hidden set of
 correct words. A uniform guess among the tokens passes about one time in ten thousand. The claims were written

@@ -134,7 +134,7 @@ class LlamaRun(Settings):
 
     @property
     def sampling(self) -> Sampling | None:
-        """How answers are drawn if not from the policy itself; None if they are."""
+        """Sampler of the answers; None if they are drawn from the policy itself."""
         return None if self.sampler is None else SAMPLINGS[self.sampler]
 
     @property
