@@ -234,8 +234,8 @@ def leads(share: Values, merits: Values, rivals: Values) -> Values:
 
 def leads_by_weight(share: Values, merits: Values, rivals: Values, divided: bool = True) -> Values:
     """Rates of `leads` from rho_j alpha(q_j) - rho_s alpha(q_s), or undivided from the merits; (batch, 2)."""
-    each = [WITHIN_HALF.weight(q) if divided else 1.0 for q in (share, (1 - share) / rivals)]
-    gap = merits[:, 0] * each[0] - merits[:, 1] * each[1]
+    alphas = [WITHIN_HALF.weight(q) if divided else 1.0 for q in (share, (1 - share) / rivals)]
+    gap = merits[:, 0] * alphas[0] - merits[:, 1] * alphas[1]
     gap /= merits[:, 0] + rivals * merits[:, 1]
     return np.stack([share * (1 - share) * (1 + 1 / rivals) * gap, gap], axis=-1)
 
